@@ -1,0 +1,91 @@
+"""The two families of error.
+
+`MendableError` is for what a person can mend: it always carries a title, a cause and a next step, and every
+surface (window, command line, Activity) shows those three. Any other exception is a bug of ours and goes to the
+crash path. Each I/O layer makes this split once, at its edge; nothing above it catches `OSError`.
+
+`reason` is one machine word (`conflict`, `unavailable`, ...) that scripts and tests may rely on.
+"""
+
+from __future__ import annotations
+
+import errno
+
+
+class MendableError(Exception):
+    """What a person can mend. `title` says what did not happen, `cause` why, `next_step` what to do."""
+
+    reason = "error"
+
+    def __init__(self, title: str, *, cause: str = "", next_step: str = "", reason: str | None = None) -> None:
+        super().__init__(title)
+        self.title = title
+        self.cause = cause
+        self.next_step = next_step
+        if reason is not None:
+            self.reason = reason
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.title, self.cause, self.next_step) if part)
+
+
+class PathRuleError(MendableError):
+    """A memory path that no agent would accept (formats/mux.md section 5)."""
+
+    reason = "path"
+
+
+class StoreError(MendableError):
+    """A memory command that cannot be done as asked; nothing was changed."""
+
+    reason = "store"
+
+
+class Conflict(MendableError):
+    """The file is no longer what the caller last saw; nothing was changed."""
+
+    reason = "conflict"
+
+
+class Unavailable(MendableError):
+    """A home, scope, file or sidecar that cannot be reached now; never to be read as 'empty'."""
+
+    reason = "unavailable"
+
+
+class Ambiguous(MendableError):
+    """A question with more than one answer; `choices` lists them. The command line exits 2."""
+
+    reason = "ambiguous"
+
+    def __init__(self, title: str, *, choices: tuple[str, ...], next_step: str = "") -> None:
+        super().__init__(title, cause="Choices: " + ", ".join(choices) + ".", next_step=next_step)
+        self.choices = choices
+
+
+class Busy(MendableError):
+    """Another run or process holds what this one needs."""
+
+    reason = "busy"
+
+
+_NEXT_STEPS = {
+    errno.ENOSPC: ("The disk is full.", "Free some space and try again."),
+    errno.EDQUOT: ("The disk quota is used up.", "Free some space and try again."),
+    errno.EFBIG: ("The file size limit of this process is reached.", "Raise the limit and try again."),
+    errno.EACCES: ("Permission is denied.", "Check who owns the file and its folder, and their modes."),
+    errno.EPERM: ("The operation is not permitted.", "Check who owns the file and its folder, and their modes."),
+    errno.EROFS: ("The file system is mounted read-only.", "Mount it writable, or work on a copy."),
+    errno.ENOENT: ("It is no longer there.", "Refresh and try again."),
+    errno.ENAMETOOLONG: ("The name is too long for this file system.", "Choose a shorter name."),
+    errno.EMFILE: ("Too many files are open.", "Close other programs, or raise the open-files limit."),
+    errno.EIO: ("The device reports an input/output error.", "Check the disk, then try again."),
+}
+
+
+def mendable_from_os(error: OSError, title: str) -> MendableError:
+    """Turn an OS error into words once, at the edge where it happens. `title` says what was not done."""
+    cause, next_step = _NEXT_STEPS.get(
+        error.errno or 0, (f"The system says: {error.strerror or error}.", "Try again; if it stays, check the disk.")
+    )
+    return Unavailable(title, cause=cause, next_step=next_step)

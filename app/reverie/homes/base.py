@@ -1,0 +1,182 @@
+"""What a home is: the one interface through which every other room sees an agent's state directory.
+
+A `Home` gives identity, scopes and their roots, caps, companions, modes and the names of its sidecars. It holds
+all constants of its agent; the store, the runs and the window hold none. A home only reads: it opens no file for
+writing, creates nothing, and raises `Unavailable` when its directory cannot be reached (a vanished home is
+unavailable, not empty).
+
+Threading: implementations are immutable or re-read on each call; they may be called from any thread but the GUI's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal, Protocol
+
+from reverie.errors import Unavailable
+
+
+class Scope(StrEnum):
+    """What a memory belongs to."""
+
+    GLOBAL = "global"
+    PROJECT = "project"
+    WORKSPACE = "workspace"
+
+
+class ScopeUnavailable(Unavailable):
+    """The scope does not exist for this context, and why. `gap` tells the two reasons apart."""
+
+    def __init__(self, scope: Scope, gap: ProjectGap | None, title: str, *, cause: str, next_step: str = "") -> None:
+        super().__init__(title, cause=cause, next_step=next_step)
+        self.scope = scope
+        self.gap = gap
+
+
+class ProjectGap(StrEnum):
+    """Why a context has no project scope."""
+
+    NO_PROJECT = "no-project"
+    MULTI_PROJECT = "multi-project"
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The limits of one agent. Bytes are UTF-8 bytes, chars UTF-16 code units."""
+
+    file_bytes: int
+    files_per_scope: int
+    description_chars: int
+    description_prefix_bytes: int
+    view_depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """One workspace as the home lists it. `project_paths` has 0, 1 or more entries; `bucket` is where it is listed."""
+
+    id: str
+    name: str
+    title: str
+    path: str
+    bucket: str
+    project_paths: tuple[str, ...]
+    multi_project: bool
+    archived: bool = False
+    parent_id: str | None = None
+    created_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project bucket with its workspaces (those of sub-projects merged in), in the home's own order."""
+
+    path: str
+    name: str
+    workspaces: tuple[Workspace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeContext:
+    """The ids that turn a memory path into a file. Exactly one of `project_path` and `project_gap` is set."""
+
+    workspace_id: str | None
+    project_path: str | None
+    project_gap: ProjectGap | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRoot:
+    """One directory of memories. `key` names it inside its home for ever: `global`, `project/<dirName>`,
+    `workspace/<id>`. `usage_prefix` begins the logical keys of its files; None where nobody knows the owner."""
+
+    scope: Scope
+    key: str
+    directory: Path
+    usage_prefix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A file the agent loads beside its memories: shown and editable, never touched by a dream."""
+
+    scope: Scope
+    path: Path
+    label: str
+    exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A store that no project or workspace of the home points at."""
+
+    kind: Literal["project", "workspace", "older-layout"]
+    directory: Path
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HomeContents:
+    """What a home lists: read in one go, so that it is consistent in itself. `problems` are sentences on what
+    was skipped and why (one bad entry never hides the others)."""
+
+    projects: tuple[Project, ...]
+    orphans: tuple[Orphan, ...] = ()
+    problems: tuple[str, ...] = field(default=())
+
+    def workspaces(self) -> tuple[Workspace, ...]:
+        return tuple(workspace for project in self.projects for workspace in project.workspaces)
+
+
+class Home(Protocol):
+    """One agent's state directory."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def root(self) -> Path: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def caps(self) -> Caps: ...
+    @property
+    def usage_sidecar(self) -> Path | None:
+        """Where the agent keeps pins and usage; None: Reverie keeps them in its own data directory."""
+
+    @property
+    def coverage_sidecar(self) -> Path | None:
+        """Where the agent keeps coverage records; None: Reverie keeps them in its own data directory."""
+
+    def available(self) -> bool:
+        """Whether the home's directory is there now."""
+
+    def contents(self) -> HomeContents: ...
+
+    def context(
+        self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
+    ) -> ScopeContext:
+        """The scope context for a workspace, a project, both or neither.
+
+        With `project_given` the caller named the project (`None` or `""`: no project); else it is looked up by
+        workspace. Raises `Unavailable` for a workspace id that cannot be a directory name.
+        """
+
+    def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
+        """Where the scope lives (the directory need not exist). Raises `ScopeUnavailable`."""
+
+    def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
+        """Every store that exists on disk, listed in the home or not, in a stable order."""
+
+    def companions(self, context: ScopeContext) -> tuple[Companion, ...]: ...
+
+    def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
+        """The logical key of a file in the usage sidecar; `rel` uses `/`. None where the owner is unknown."""
+
+    def recencies(self) -> tuple[tuple[str, int], ...]:
+        """`(workspace id, last user activity in ms)` in the agent's own order."""
+
+    def watched(self) -> tuple[Path, ...]:
+        """Files and directories whose changes matter (memory roots' parents, sidecars, companions)."""

@@ -1,0 +1,107 @@
+"""Memory paths: the virtual names `/memories/<scope>/<relative>` that people and models see.
+
+Pure text rules, applied before anything touches the disk (formats/mux.md section 5). Containment on disk is the
+business of `files.rooted`; both together are the security envelope that `memory.store` enforces.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from reverie.errors import PathRuleError
+from reverie.homes.base import Scope
+
+ROOT = "/memories"
+
+_ENCODED = re.compile(r"%(?:2e|2f|5c)", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_MARKUP = re.compile(r'[<>"]')
+# What JavaScript's String.prototype.trim removes; Python's strip() differs (it keeps U+FEFF, drops U+001C-U+001F).
+_JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_NEXT_STEP = "Use a path such as /memories/global/notes.md."
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPath:
+    """A path that passed every rule. `scope` None and no segments is the root `/memories` itself."""
+
+    scope: Scope | None
+    segments: tuple[str, ...] = ()
+
+    @property
+    def rel(self) -> str:
+        """Path below the scope root, `/`-separated; empty for a scope root."""
+        return "/".join(self.segments)
+
+    @property
+    def is_scope_root(self) -> bool:
+        return self.scope is not None and not self.segments
+
+    @property
+    def name(self) -> str:
+        return self.segments[-1] if self.segments else (self.scope.value if self.scope else "memories")
+
+    def __str__(self) -> str:
+        return "/".join((ROOT, *((self.scope.value,) if self.scope else ()), *self.segments))
+
+
+def parse_memory_path(text: str) -> MemoryPath:
+    """The path named by `text`. Raises `PathRuleError` naming the first rule that fails."""
+    trimmed = text.strip(_JS_SPACE)
+    if not trimmed.startswith(ROOT):
+        raise _refused(text, f"it does not start with {ROOT}")
+    rest = trimmed[len(ROOT) :].rstrip("/")
+    if not rest:
+        return MemoryPath(None)
+    if not rest.startswith("/"):
+        raise _refused(text, f"{ROOT} must be followed by a slash")
+    first, *segments = rest[1:].split("/")
+    try:
+        scope = Scope(first)
+    except ValueError:
+        raise _refused(text, f"its scope must be one of {', '.join(Scope)}") from None
+    for segment in segments:
+        problem = segment_problem(segment)
+        if problem:
+            raise _refused(text, problem)
+    return MemoryPath(scope, tuple(segments))
+
+
+def memory_path(scope: Scope, rel: str) -> MemoryPath:
+    """The path of a file that was found on disk; `rel` is `/`-separated and is not checked against the rules."""
+    return MemoryPath(scope, tuple(rel.split("/")) if rel else ())
+
+
+def segment_problem(segment: str) -> str | None:
+    """Why an agent would refuse this path segment, or None. The first rule that fails speaks."""
+    if segment in ("", "."):
+        return "it has an empty or '.' segment"
+    if ".." in segment:
+        return "'..' is not allowed anywhere in a segment"
+    if "~" in segment:
+        return "'~' is not allowed"
+    if "\\" in segment:
+        return "backslashes are not allowed"
+    if _ENCODED.search(segment):
+        return "encoded dots and slashes are not allowed"
+    if _CONTROL.search(segment):
+        return "control characters are not allowed"
+    if _MARKUP.search(segment):
+        return "the characters < > and \" are not allowed"
+    return None
+
+
+def rel_problem(rel: str) -> str | None:
+    """`segment_problem` of the first bad segment of a path found on disk."""
+    return next((problem for segment in rel.split("/") if (problem := segment_problem(segment))), None)
+
+
+def utf16_key(text: str) -> bytes:
+    """Sort key that orders text by UTF-16 code unit, as the agent's own listing does."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def _refused(text: str, problem: str) -> PathRuleError:
+    shown = text if len(text) <= 200 else text[:200] + "…"
+    return PathRuleError(f"Invalid memory path {shown!r}:", cause=f"{problem}.", next_step=_NEXT_STEP)
