@@ -1,0 +1,93 @@
+"""Each test gets a home, XDG directories and a working directory of its own, all under the system's temp directory.
+
+The process is isolated once, while this plugin is imported and before any test module is: whatever reads the
+environment at import time already sees an empty home. The fixture then gives each test a fresh one. Processes that
+tests start inherit it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+TEST_PROFILE = os.environ.get("REVERIE_TEST_PROFILE", "suite")
+"""Which Hypothesis profile was asked for; read before the environment is cleared."""
+
+_FOREIGN_PREFIXES = ("REVERIE_", "MUX_", "XUM_", "CODEX_", "CLAUDE_", "LOKI_", "QT_", "QML")
+_FOREIGN_NAMES = ("NODE_ENV", "XDG_CONFIG_DIRS", "XDG_DATA_DIRS", "DBUS_SESSION_BUS_ADDRESS")
+_numbers = itertools.count(1)
+
+
+def _isolate_process() -> Path:
+    """Point this process at a throw-away home and the offscreen window system. Returns the session's directory."""
+    session = Path(tempfile.mkdtemp(prefix="reverie-tests-"))
+    atexit.register(_remove_session, session, os.getpid())
+    for name in list(os.environ):
+        if name.startswith(_FOREIGN_PREFIXES) or name in _FOREIGN_NAMES:
+            del os.environ[name]
+    for name in ("runtime", "home"):
+        (session / name).mkdir(mode=0o700)
+    os.environ.update(
+        {
+            "QT_QPA_PLATFORM": "offscreen",
+            "QT_STYLE_OVERRIDE": "Fusion",
+            "XDG_RUNTIME_DIR": str(session / "runtime"),
+        }
+    )
+    # Qt warns about the C locale, and a warning of Qt fails a test.
+    if (os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or "C") in {
+        "C",
+        "POSIX",
+    }:
+        os.environ["LC_ALL"] = "C.UTF-8"
+    os.environ.update(home_environment(session / "home"))
+    return session
+
+
+def _remove_session(session: Path, owner: int) -> None:
+    # A forked child that ends by sys.exit() runs its parent's exit handlers.
+    if os.getpid() == owner:
+        shutil.rmtree(session, ignore_errors=True)
+
+
+def home_environment(home: Path) -> Mapping[str, str]:
+    """The variables that make `home` the home directory on every platform."""
+    return {
+        "HOME": str(home),
+        "USERPROFILE": str(home),
+        "APPDATA": str(home / "AppData" / "Roaming"),
+        "LOCALAPPDATA": str(home / "AppData" / "Local"),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_DATA_HOME": str(home / ".local" / "share"),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "XDG_STATE_HOME": str(home / ".local" / "state"),
+    }
+
+
+_session = _isolate_process()
+
+
+@pytest.fixture(autouse=True)
+def isolated_home() -> Iterator[Path]:
+    """An empty home of the test's own, which is also its working directory."""
+    before = dict(os.environ)
+    directory = Path.cwd()
+    home = _session / f"home-{next(_numbers)}"
+    home.mkdir()
+    os.environ.update(home_environment(home))
+    os.chdir(home)
+    yield home
+    os.chdir(directory)
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    for name, value in before.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+    shutil.rmtree(home, ignore_errors=True)

@@ -1,0 +1,89 @@
+"""A test that leaves a thread running fails, and says where the thread was started.
+
+Python threads are compared before and after; those that are just ending get a moment. QThreads are looked at only
+when something has imported Qt. Threads of libraries that live as long as the process are named in `_LASTING`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import pytest
+
+_GRACE_S = 2.0
+_LASTING = ("pydev", "pytest_timeout")
+_origins: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_qthreads: list[Any] = []
+_start_thread = threading.Thread.start
+
+
+def _origin() -> str:
+    frames = traceback.extract_stack(sys._getframe(2), limit=12)
+    runner = ("_pytest", "pluggy")
+    return "".join(traceback.format_list(f for f in frames if not any(part in f.filename for part in runner)))
+
+
+def _start_and_remember(thread: threading.Thread) -> None:
+    _origins[thread] = _origin()
+    _start_thread(thread)
+
+
+def _watch_qthreads() -> None:
+    """Remember every QThread from now on. Needs Qt imported; safe to call again."""
+    qthread = sys.modules["PySide6.QtCore"].QThread
+    if getattr(qthread.start, "__module__", None) == __name__:
+        return
+    start = qthread.start
+
+    def remember(thread: Any, *arguments: Any) -> None:
+        _qthreads.append(thread)
+        _origins[thread] = _origin()
+        start(thread, *arguments)
+
+    qthread.start = remember
+
+
+def _running_qthreads() -> list[Any]:
+    from shiboken6 import isValid
+
+    return [thread for thread in _qthreads if isValid(thread) and thread.isRunning()]
+
+
+def _describe(kind: str, thread: Any, name: str) -> str:
+    return f"{kind} {name!r} is still running; it was started here:\n{_origins.get(thread, '  (unknown)')}"
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_threads(guarded: None) -> Iterator[None]:
+    """Fails the test that left a thread behind."""
+    threading.Thread.start = _start_and_remember  # type: ignore[method-assign]
+    qt = "PySide6.QtCore" in sys.modules
+    if qt:
+        _watch_qthreads()
+        _qthreads.clear()
+    before = set(threading.enumerate())
+    yield
+    threading.Thread.start = _start_thread  # type: ignore[method-assign]
+    leaks = []
+    for thread in set(threading.enumerate()) - before:
+        # Threads that Python did not start (a QThread that ran Python code) have no join of their own.
+        if thread.name.startswith(_LASTING) or isinstance(thread, threading._DummyThread):
+            continue
+        thread.join(_GRACE_S)
+        if thread.is_alive():
+            leaks.append(_describe("thread", thread, thread.name))
+    if qt:
+        for thread in _running_qthreads():
+            if not thread.wait(int(_GRACE_S * 1000)):
+                leaks.append(_describe("QThread", thread, thread.objectName() or type(thread).__name__))
+                # Destroyed while running, it would abort the rest of the tests.
+                thread.requestInterruption()
+                thread.quit()
+        _qthreads.clear()
+    if leaks:
+        pytest.fail("\n".join(leaks), pytrace=False)

@@ -1,0 +1,27 @@
+"""Hypothesis profiles: `suite` (few examples, the same ones each time) and `campaign` (many, new ones each time).
+
+`REVERIE_TEST_PROFILE=campaign`, set before pytest starts, chooses the second.
+"""
+
+from __future__ import annotations
+
+from helpers.isolation import TEST_PROFILE
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "suite",
+    max_examples=50,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    # How long an example takes says more about the machine than about the code.
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "campaign",
+    max_examples=5_000,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(TEST_PROFILE)
