@@ -1,7 +1,7 @@
 """What holds for every test: a home of its own, no network, no leaked threads, no unexpected warnings.
 
-One plugin per rule. `helpers.isolation` comes first: it sets the environment while pytest loads this file, before
-a test module can import Qt or work out a home directory.
+One plugin per rule. `helpers.isolation` comes first: it sets the environment while pytest loads this file,
+before a test module can import Qt or work out a home directory.
 """
 
 from __future__ import annotations

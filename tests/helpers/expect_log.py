@@ -5,8 +5,8 @@ A test that means to provoke one says so:
     def test_limit_is_named_once(expect_log):
         expect_log(r"raise fs\\.inotify\\.max_user_watches")   # a regular expression, searched in the message
 
-An expected record that never comes fails the test too; `count=` fixes how many there must be, and `count=None`
-allows any number, none included.
+An expected record that never comes fails the test too; `count=` fixes how many there must be, and
+`count=None` allows any number, none included.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """No test writes outside the temp directory, and none talks to another machine.
 
-Both rules hang on one audit hook, so they hold for every library and thread of the process. The hook refuses the
-act (`OutsideTheTest` is raised where it happens) and remembers it, so that code which swallows the exception fails
-the test all the same. Processes that a test starts are not covered; they inherit a throw-away home.
+Both rules hang on one audit hook, so they hold for every library and thread of the process. The hook refuses
+the act (`OutsideTheTest` is raised where it happens) and remembers it, so that code which swallows the exception
+fails the test all the same. Processes that a test starts are not covered; they inherit a throw-away home.
 
-Known limits: a relative name opened below a directory descriptor cannot be resolved from the audit event and is
-let through, and so is SQLite, which opens its files itself (connecting to a path outside is refused).
+Known limits: a relative name opened below a directory descriptor cannot be resolved from the audit event and
+is let through, and so is what SQLite or libgit2 opens (connecting to a database outside is refused).
 """
 
 from __future__ import annotations
@@ -21,14 +21,7 @@ import pytest
 
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _LOOPBACK = ("", "localhost", "localhost.localdomain", "::1", "0.0.0.0", "::")
-_CACHES = (
-    "__pycache__",
-    ".pytest_cache",
-    ".hypothesis",
-    ".import_linter_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-)
+_CACHES = ("__pycache__", ".pytest_cache", ".hypothesis")
 _allowed: tuple[str, ...] = ()
 _refused: list[str] = []
 _active = False
@@ -40,18 +33,16 @@ class OutsideTheTest(Exception):
 
 def _set_allowed(*directories: Path) -> None:
     global _allowed
-    names = {str(directory) for directory in directories} | {
-        os.path.realpath(directory) for directory in directories
-    }
+    names = {name for directory in directories for name in (str(directory), str(directory.resolve()))}
     _allowed = tuple(sorted(name.rstrip(os.sep) + os.sep for name in names))
 
 
 def _inside(path: Any) -> bool:
-    """Whether a write to `path` is fine. Descriptors and relative names are (see the module's known limits)."""
+    """Whether a write to `path` is fine. Descriptors and relative names are (the module's known limits)."""
     if not isinstance(path, (str, bytes, os.PathLike)):
         return True
     name = os.path.normpath(os.fsdecode(path))
-    if not os.path.isabs(name):
+    if not Path(name).is_absolute():
         return True
     return name.startswith(_allowed) or name + os.sep in _allowed or any(part in name for part in _CACHES)
 

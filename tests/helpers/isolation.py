@@ -1,8 +1,8 @@
-"""Each test gets a home, XDG directories and a working directory of its own, all under the system's temp directory.
+"""Each test gets a home, XDG directories and a working directory of its own, under the system's temp directory.
 
 The process is isolated once, while this plugin is imported and before any test module is: whatever reads the
-environment at import time already sees an empty home. The fixture then gives each test a fresh one. Processes that
-tests start inherit it.
+environment at import time already sees an empty home. The fixture then gives each test a fresh one. Processes
+that tests start inherit it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _numbers = itertools.count(1)
 
 
 def _isolate_process() -> Path:
-    """Point this process at a throw-away home and the offscreen window system. Returns the session's directory."""
+    """Point this process at a throw-away home and the offscreen window system; return the session's directory."""
     session = Path(tempfile.mkdtemp(prefix="reverie-tests-"))
     atexit.register(_remove_session, session, os.getpid())
     for name in list(os.environ):

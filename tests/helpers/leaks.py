@@ -1,7 +1,7 @@
 """A test that leaves a thread running fails, and says where the thread was started.
 
-Python threads are compared before and after; those that are just ending get a moment. QThreads are looked at only
-when something has imported Qt. Threads of libraries that live as long as the process are named in `_LASTING`.
+Python threads are compared before and after; those that are just ending get a moment. QThreads are looked at
+only when something has imported Qt. Threads of debuggers and runners, named in `_LASTING`, may stay.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Hypothesis profiles: `suite` (few examples, the same ones each time) and `campaign` (many, new ones each time).
+"""Hypothesis profiles: `suite` (few examples, always the same ones) and `campaign` (many, new ones each time).
 
 `REVERIE_TEST_PROFILE=campaign`, set before pytest starts, chooses the second.
 """
 
 from __future__ import annotations
 
-from helpers.isolation import TEST_PROFILE
 from hypothesis import HealthCheck, settings
+
+from helpers.isolation import TEST_PROFILE
 
 settings.register_profile(
     "suite",
