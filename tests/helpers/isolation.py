@@ -1,4 +1,4 @@
-"""Each test gets a home, XDG directories and a working directory of its own, under the system's temp directory.
+"""Each test gets a home, XDG directories and a working directory of its own, in the temp directory.
 
 The process is isolated once, while this plugin is imported and before any test module is: whatever reads the
 environment at import time already sees an empty home. The fixture then gives each test a fresh one. Processes
@@ -26,7 +26,7 @@ _numbers = itertools.count(1)
 
 
 def _isolate_process() -> Path:
-    """Point this process at a throw-away home and the offscreen window system; return the session's directory."""
+    """Point this process at a throw-away home and the offscreen platform; return the session's directory."""
     session = Path(tempfile.mkdtemp(prefix="reverie-tests-"))
     atexit.register(_remove_session, session, os.getpid())
     for name in list(os.environ):
@@ -42,10 +42,8 @@ def _isolate_process() -> Path:
         }
     )
     # Qt warns about the C locale, and a warning of Qt fails a test.
-    if (os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or "C") in {
-        "C",
-        "POSIX",
-    }:
+    locale = next((os.environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "C")
+    if locale in {"C", "POSIX"}:
         os.environ["LC_ALL"] = "C.UTF-8"
     os.environ.update(home_environment(session / "home"))
     return session

@@ -1,8 +1,8 @@
 """Qt is loaded only when a collected test needs it: the tests of the lower floors run quickly and without Qt.
 
 pytest-qt has no setting for this: it imports four Qt modules while pytest configures itself, and its hooks
-touch them around every test. Here its set-up waits for the end of the collection. When no collected module has
-imported PySide6 and no test asks for one of its fixtures, pytest-qt is taken out of the run instead.
+touch them around every test. Here its set-up waits for the end of the collection. When no collected module
+has imported PySide6 and no test asks for one of its fixtures, pytest-qt is taken out of the run instead.
 
 This leans on `pytestqt.qt_compat.qt_api`, which is not public; `test_lazy_qt.py` notices when it changes.
 """

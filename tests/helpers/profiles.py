@@ -1,4 +1,4 @@
-"""Hypothesis profiles: `suite` (few examples, always the same ones) and `campaign` (many, new ones each time).
+"""Hypothesis profiles: `suite` (few examples, always the same ones) and `campaign` (many, always new).
 
 `REVERIE_TEST_PROFILE=campaign`, set before pytest starts, chooses the second.
 """
