@@ -1,0 +1,308 @@
+"""Files that are old or new, never a mix: temporary file in the same directory, fsync, replace, fsync of the
+directory.
+
+`replace_file` is the one implementation; `atomic_write` (a plain path), `files.rooted` and `files.sidecar`
+stand on it. Checkpoints, in order: "temp" (the new bytes are in a temporary file), "fsync" (they are
+durable), "replace" (they have the name). A kill before "replace" leaves the old file and a hidden temporary
+that `sweep_temporaries` clears away; a kill after it leaves the new file.
+
+With a `check` the replace is a compare-and-swap. The check sees the bytes that are about to be replaced and
+may raise to keep them. On Linux the two files are then exchanged in one step and what came out is compared
+with what the check saw: a version that somebody put there in the microseconds between is put back and checked
+in its turn, so an atomic write by another program is never overwritten unseen. Elsewhere that gap remains.
+
+Kept from the file that is replaced: its permission bits, and its owner and group as far as this process may
+set them. Known limits: a hard link elsewhere keeps the old bytes; access lists and extended attributes are
+not copied; a program that writes into the old file in place while it is replaced writes into nothing.
+
+Callable from any thread. Errors of the system become `MendableError` here; what `check` raises passes
+through.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from reverie.errors import Conflict, MendableError, StoreError, mendable_from_os
+from reverie.files.checkpoint import checkpoint
+from reverie.files.directory import Directory, NotRegularFileError, SwappedError
+
+Check = Callable[[bytes | None], None]
+
+# As many times may others replace the file while we try; more than that is a program that never stops
+# writing.
+ATTEMPTS = 20
+
+
+class _StrandedError(OSError):
+    """Somebody else's version is left under the temporary name; it must not be removed."""
+
+
+_TEMPORARY = re.compile(r"\.[0-9a-f]{12}\.[0-9a-f]{8}\.reverie-tmp")
+
+
+def atomic_write(
+    path: Path, data: bytes, *, mode: int | None = None, before_replace: Callable[[], None] | None = None
+) -> None:
+    """Give the file `path` the bytes `data`, durably. Its directory must exist; a symlink at `path` is
+    replaced.
+
+    `mode`: permission bits; None keeps those of the existing file, a new one gets 0666 less the umask.
+    `before_replace` is called at the last moment and may raise to leave everything as it was.
+    """
+    try:
+        with Directory.open(path.parent) as directory:
+            _write_and_place(
+                directory,
+                path.name,
+                data,
+                mode,
+                lambda temp: _replace(directory, temp, path.name, before_replace),
+            )
+    except OSError as error:
+        raise file_error(error, path.name, "written") from error
+
+
+def replace_file(
+    directory: Directory, name: str, data: bytes, *, mode: int | None = None, check: Check | None = None
+) -> None:
+    """Give `name` the bytes `data`, durably; see `atomic_write` for `mode`.
+
+    `check` gets the current bytes (None: no such file) at the last moment and may raise. It is called again
+    whenever the file turns out to have changed after it looked. Raises OSError, SwappedError, and Conflict
+    when others replace the file again and again.
+    """
+    if check is None:
+        _write_and_place(directory, name, data, mode, lambda temp: _replace(directory, temp, name, None))
+        return
+
+    def place(temp: str) -> bool:
+        return _compare_and_swap(directory, temp, name, check)
+
+    for _ in range(ATTEMPTS):
+        if _write_and_place(directory, name, data, mode, place):
+            return
+    raise Conflict(
+        f"“{shown(name)}” could not be written.",
+        cause="Another program keeps replacing it.",
+        next_step="Wait until that program is done, then try again.",
+    )
+
+
+def create_file(directory: Directory, name: str, data: bytes, *, mode: int | None = None) -> None:
+    """A new file, durably, in one step. Raises FileExistsError if the name is taken, and never replaces."""
+
+    def place(temp: str) -> bool:
+        directory.rename_new(temp, directory, name)
+        return True
+
+    _write_and_place(directory, name, data, mode, place)
+
+
+def temporary_name(name: str) -> str:
+    """A hidden name for the making or removing of `name`; short, so that names of 255 bytes have one too."""
+    digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
+    return f".{digest}.{secrets.token_hex(4)}.reverie-tmp"
+
+
+def is_temporary(name: str) -> bool:
+    """Whether `name` (one component) is one that `temporary_name` makes."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
+def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
+    """Remove what killed processes left directly in `directory`; returns how many. A missing directory has
+    none.
+
+    `older_than_s` must exceed the time that a write may take: a younger temporary may belong to a living
+    process.
+    """
+    try:
+        with Directory.open(directory) as opened:
+            return sweep_opened(opened, older_than_s=older_than_s)
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise mendable_from_os(
+            error, f"Left-over temporary files in {directory} could not be removed."
+        ) from error
+
+
+def sweep_opened(directory: Directory, *, older_than_s: float) -> int:
+    """`sweep_temporaries` for an open directory. Raises OSError."""
+    oldest = time.time() - older_than_s
+    swept = 0
+    for entry in directory.names():
+        if not is_temporary(entry.name):
+            continue
+        with contextlib.suppress(FileNotFoundError):  # another sweep, or its maker, was faster
+            status = directory.lstat(entry.name)
+            # An exchange leaves the replaced file under the temporary name with its old mtime; ctime shows
+            # when.
+            if max(status.st_mtime, status.st_ctime) > oldest:
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                directory.remove_tree(entry.name)
+            else:
+                directory.unlink(entry.name)
+            swept += 1
+    return swept
+
+
+def file_error(error: OSError, name: str, done: str) -> MendableError:
+    """Words for a failed operation on the file `name`; `done` is the participle ("read", "written")."""
+    title = f"“{shown(name)}” could not be {done}."
+    if isinstance(error, FileNotFoundError):
+        return StoreError(
+            title, cause="It does not exist.", next_step="Refresh and try again.", reason="missing"
+        )
+    if isinstance(error, IsADirectoryError):
+        return StoreError(title, cause="It is a folder.", next_step="Name a file.", reason="directory")
+    if isinstance(error, NotRegularFileError):
+        return StoreError(
+            title, cause="It is not a regular file.", next_step="Name another file.", reason="special"
+        )
+    return mendable_from_os(error, title)
+
+
+def shown(name: str) -> str:
+    """A name from the disk as text that any output can carry."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _write_and_place(
+    directory: Directory, name: str, data: bytes, mode: int | None, place: Callable[[str], bool]
+) -> bool:
+    """Write a durable temporary and let `place` give it the name; no temporary stays, whatever happens."""
+    temp = temporary_name(name)
+    stranded = False
+    try:
+        _write_temporary(directory, temp, name, data, mode)
+        placed = place(temp)
+        if placed:
+            checkpoint("replace")
+    except _StrandedError:
+        stranded = True
+        raise
+    finally:
+        if not stranded:
+            # The sweep gets what cannot be removed now; the error that led here matters more.
+            with contextlib.suppress(OSError):
+                directory.unlink(temp)
+    if placed:
+        directory.sync()
+    return placed
+
+
+def _write_temporary(directory: Directory, temp: str, name: str, data: bytes, mode: int | None) -> None:
+    try:
+        existing: os.stat_result | None = directory.lstat(name)
+    except FileNotFoundError:
+        existing = None
+    if existing is not None and not stat.S_ISREG(existing.st_mode):
+        existing = None
+    # Closed to others until the final bits are set; only a file with no bits to keep leaves them to the
+    # umask.
+    fd = directory.create(temp, 0o666 if mode is None and existing is None else 0o600)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        _set_owner_and_mode(fd, existing, mode)
+        checkpoint("temp")
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    checkpoint("fsync")
+
+
+def _set_owner_and_mode(fd: int, existing: os.stat_result | None, mode: int | None) -> None:
+    if os.name == "nt":
+        return  # Windows keeps access rights by inheritance from the directory
+    if existing is not None:
+        own = os.fstat(fd)
+        if (own.st_uid, own.st_gid) != (existing.st_uid, existing.st_gid):
+            # Only root may give files away; anyone else then owns what they wrote, as with any editor.
+            with contextlib.suppress(PermissionError):
+                os.fchown(fd, existing.st_uid, existing.st_gid)
+    if mode is not None:
+        os.fchmod(fd, mode)
+    elif existing is not None:
+        os.fchmod(fd, stat.S_IMODE(existing.st_mode))
+
+
+def _replace(directory: Directory, temp: str, name: str, before: Callable[[], None] | None) -> bool:
+    if before is not None:
+        before()
+    directory.replace(temp, name)
+    return True
+
+
+def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) -> bool:
+    """Place `temp` as `name` if what it replaces is what `check` accepted; False: it changed, all is as
+    others left it.
+    """
+    current = _current(directory, name)
+    check(current)
+    if current is None:
+        try:
+            directory.rename_new(temp, directory, name)
+        except FileExistsError:
+            return False
+        return True
+    ours = directory.lstat(temp).st_ino
+    try:
+        if not directory.exchange(temp, name):
+            directory.replace(temp, name)
+            return True
+    except FileNotFoundError:
+        return False
+    try:
+        if directory.read(temp) == current:
+            return True
+    except (IsADirectoryError, NotRegularFileError, SwappedError):
+        pass  # no file any more, so certainly not what the check saw
+    _put_back(directory, temp, name, ours)
+    return False
+
+
+def _current(directory: Directory, name: str) -> bytes | None:
+    try:
+        return directory.read(name)
+    except FileNotFoundError:
+        return None
+
+
+def _put_back(directory: Directory, temp: str, name: str, ours: int) -> None:
+    """Undo an exchange that took out something newer than expected; `ours` is the inode that has to come out
+    again.
+
+    Whoever writes between our two exchanges comes out instead and is put back in the same way, so that the
+    newest version always ends under its name. A name that is gone was deleted after us: then that is the
+    newest state.
+    """
+    expected = ours
+    while True:
+        put = directory.lstat(temp).st_ino
+        try:
+            back = directory.exchange(temp, name)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _StrandedError(
+                error.errno, f"{error.strerror}; a newer version is kept as {temp}", name
+            ) from error
+        if not back:
+            raise _StrandedError(errno.EIO, f"A newer version is kept as {temp}", name)
+        if directory.lstat(temp).st_ino == expected:
+            return
+        expected = put

@@ -1,0 +1,275 @@
+"""A directory held open, so that what happens below it cannot be led elsewhere.
+
+On POSIX a `Directory` is a file descriptor and every call is relative to it (`openat` and friends): whoever
+renames the directory or puts a symlink in its place while we work changes nothing for us, and no call here
+follows a symlink in its last component. Where the system has no such calls (Windows; `SUPPORTS_DIR_FD`,
+chosen once at import) the path is joined for each call and symlinks are looked for first. That is weaker: one
+swapped in between the look and the use is followed.
+
+Names are single components that the caller has checked. Errors are `OSError` (this is below the edge where
+they become words) and `SwappedError`. A `Directory` belongs to the thread that opened it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from reverie.errors import Unavailable, mendable_from_os
+
+SUPPORTS_DIR_FD = {os.open, os.stat, os.mkdir, os.unlink, os.rename, os.link} <= os.supports_dir_fd
+
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_NOCTTY = getattr(os, "O_NOCTTY", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+
+_RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
+# What a kernel or file system answers that does not know the flag of a renameat2 call, or a hard link, at
+# all.
+_NOT_OFFERED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EPERM, errno.EMLINK}
+
+
+class SwappedError(Exception):
+    """A name that had been resolved is a symlink now: somebody swapped it, so resolve again."""
+
+
+class NotRegularFileError(OSError):
+    """A fifo, socket or device stands where a file was expected; it was not opened."""
+
+
+class Directory:
+    """One open directory; a context manager. `path` is what it was opened as, for messages and for the
+    fallback.
+    """
+
+    def __init__(self, path: str, fd: int | None) -> None:
+        self.path = path
+        self._fd = fd
+
+    @classmethod
+    def open(cls, path: str | Path) -> Directory:
+        """Open a directory by its path. Symlinks above it and at it are followed: callers resolve first."""
+        if SUPPORTS_DIR_FD:
+            return cls(str(path), os.open(path, os.O_RDONLY | _DIRECTORY))
+        if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116 - errors as from os.open
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+        return cls(str(path), None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def child(self, name: str) -> Directory:
+        """Open the real directory `name`. Raises SwappedError, FileNotFoundError, NotADirectoryError."""
+        if self._fd is None:
+            self._refuse_symlink(name)
+            return Directory.open(self._at(name))
+        try:
+            fd = os.open(name, os.O_RDONLY | _DIRECTORY | _NOFOLLOW, dir_fd=self._fd)
+        except OSError as error:
+            # Linux says ENOTDIR and BSD ELOOP for a symlink opened as a directory.
+            if error.errno in (errno.ENOTDIR, errno.ELOOP):
+                self._refuse_symlink(name)
+            raise
+        return Directory(str(Path(self.path, name)), fd)
+
+    def names(self) -> list[os.DirEntry[str]]:
+        """Every entry, unordered. Their `stat(follow_symlinks=False)` works while this directory is open."""
+        with os.scandir(self.path if self._fd is None else self._fd) as entries:
+            return list(entries)
+
+    def lstat(self, name: str) -> os.stat_result:
+        """Of the name itself, never of what a symlink points to."""
+        return os.stat(self._at(name), dir_fd=self._fd, follow_symlinks=False)
+
+    def stat(self) -> os.stat_result:
+        """Of this directory."""
+        return os.stat(self.path if self._fd is None else self._fd)  # noqa: PTH116 - needs the descriptor
+
+    def create(self, name: str, mode: int) -> int:
+        """A new file, open for writing. Raises FileExistsError for anything there, symlinks included."""
+        return os.open(
+            self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY, mode, dir_fd=self._fd
+        )
+
+    def read(self, name: str, limit: int | None = None) -> bytes:
+        """The bytes of a regular file, at most `limit` of them. Never blocks on a fifo or a device.
+
+        Raises FileNotFoundError, IsADirectoryError, NotRegularFileError, SwappedError.
+        """
+        # Looked at first, because even a non-blocking open wakes a writer that waits at the other end of a
+        # fifo.
+        _refuse_irregular(self.lstat(name), name)
+        try:
+            fd = os.open(
+                self._at(name), os.O_RDONLY | _NOFOLLOW | _NONBLOCK | _NOCTTY | _BINARY, dir_fd=self._fd
+            )
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise SwappedError(name) from error
+            raise
+        with os.fdopen(fd, "rb", buffering=0) as file:
+            _refuse_irregular(os.fstat(fd), name)
+            return file.read() if limit is None else _read_up_to(fd, limit)
+
+    def make(self, name: str) -> None:
+        """A new directory, durable on return; nothing happens if there is one. A file there is met by
+        `child`.
+        """
+        try:
+            os.mkdir(self._at(name), dir_fd=self._fd)
+        except FileExistsError:
+            return
+        self.sync()
+
+    def unlink(self, name: str, *, missing_ok: bool = False) -> None:
+        try:
+            os.unlink(self._at(name), dir_fd=self._fd)
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def remove_tree(self, name: str) -> None:
+        """A directory and all below it, following no symlink."""
+        import shutil  # late: only deletions of directories need it
+
+        shutil.rmtree(self._at(name), dir_fd=self._fd)
+
+    def replace(self, name: str, new_name: str) -> None:
+        """Rename within this directory over whatever file is there."""
+        os.replace(self._at(name), self._at(new_name), src_dir_fd=self._fd, dst_dir_fd=self._fd)
+
+    def rename_new(self, name: str, target: Directory, new_name: str) -> None:
+        """Rename into `target`, never over anything. Raises FileExistsError.
+
+        One step where the kernel offers it. Else a file is hard-linked under its new name, which also never
+        replaces, and only directories (and file systems without links) are left with a look before the
+        rename, because no portable call refuses an empty directory that appears in between.
+        """
+        if self._renameat2(name, target, new_name, _RENAME_NOREPLACE):
+            return
+        if stat.S_ISREG(self.lstat(name).st_mode) and self._link_new(name, target, new_name):
+            self.unlink(name)
+            return
+        try:
+            target.lstat(new_name)
+        except FileNotFoundError:
+            os.rename(self._at(name), target._at(new_name), src_dir_fd=self._fd, dst_dir_fd=target._fd)
+            return
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new_name)
+
+    def exchange(self, name: str, other: str) -> bool:
+        """Swap two names in one step; False where the system cannot. Raises FileNotFoundError if one is
+        missing.
+        """
+        return self._renameat2(name, self, other, _RENAME_EXCHANGE)
+
+    def sync(self) -> None:
+        """Make the names in this directory durable."""
+        if self._fd is None:
+            return
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            # Some network and user-space file systems cannot sync a directory; they order names by
+            # themselves.
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
+                raise
+
+    def _at(self, name: str) -> str:
+        return str(Path(self.path, name)) if self._fd is None else name
+
+    def _refuse_symlink(self, name: str) -> None:
+        if stat.S_ISLNK(self.lstat(name).st_mode):
+            raise SwappedError(name)
+
+    def _link_new(self, name: str, target: Directory, new_name: str) -> bool:
+        try:
+            os.link(self._at(name), target._at(new_name), src_dir_fd=self._fd, dst_dir_fd=target._fd)
+        except OSError as error:
+            if error.errno in _NOT_OFFERED:
+                return False
+            raise
+        return True
+
+    def _renameat2(self, name: str, target: Directory, new_name: str, flags: int) -> bool:
+        call = _renameat2()
+        if call is None or self._fd is None or target._fd is None:
+            return False
+        if call(self._fd, os.fsencode(name), target._fd, os.fsencode(new_name), flags) == 0:
+            return True
+        code = ctypes.get_errno()
+        if code in _NOT_OFFERED:
+            return False
+        raise OSError(code, os.strerror(code), name, None, new_name)
+
+
+def ensure_private(path: Path) -> None:
+    """Make `path` a directory that only its owner can enter (0700). Raises Unavailable, also if someone else
+    owns it.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.stat()
+        if os.name == "nt":
+            return
+        if status.st_uid != os.geteuid():
+            raise Unavailable(
+                f"The folder {path} belongs to another user.",
+                cause="Reverie keeps its own state in folders that nobody else can change.",
+                next_step="Choose another profile with --profile, or give the folder to this user.",
+            )
+        if stat.S_IMODE(status.st_mode) & 0o077:
+            path.chmod(0o700)
+    except OSError as error:
+        raise mendable_from_os(error, f"The folder {path} could not be made.") from error
+
+
+@functools.cache
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return None
+    call.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    call.restype = ctypes.c_int
+    found: Callable[[int, bytes, int, bytes, int], int] = call
+    return found
+
+
+def _refuse_irregular(status: os.stat_result, name: str) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise SwappedError(name)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if not stat.S_ISREG(status.st_mode):
+        raise NotRegularFileError(errno.EINVAL, "It is not a regular file", name)
+
+
+def _read_up_to(fd: int, limit: int) -> bytes:
+    parts: list[bytes] = []
+    while limit > 0 and (part := os.read(fd, limit)):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
