@@ -2,7 +2,8 @@
 
 Both rules hang on one audit hook, so they hold for every library and thread of the process. The hook refuses
 the act (`OutsideTheTest` is raised where it happens) and remembers it, so that code which swallows the
-exception fails the test all the same. Processes that a test starts are not covered; they inherit a throw-away home.
+exception fails the test all the same. Processes that a test starts are not covered; they inherit a throw-away
+home.
 
 Known limits: a relative name opened below a directory descriptor cannot be resolved from the audit event and
 is let through, and so is what SQLite or libgit2 opens (connecting to a database outside is refused).

@@ -1,0 +1,348 @@
+"""Every chore of this project, from a bare CPython 3.11 with pip and venv. Standard library only.
+
+`setup` makes `.venv` with the exact versions of the two lock files and the project in editable mode, and
+looks for the system libraries that Qt lacks. The other commands set up first. A stamp inside the
+environment (over the lock files, the Python version, the checkout's place and this file) says that there is
+nothing to do, so a second run starts at once; it is removed before the first change and written after the
+last, so an interrupted set-up is simply done again. Pip's own configuration (proxies, mirrors) is
+respected; nothing here names a registry.
+
+What this file says about itself goes to stderr: stdout belongs to the command that is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from system_libraries import WINDOW_PACKAGES, debian_packages, libraries_message, qt_misses
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+LOCKS = (ROOT / "packaging" / "requirements.txt", ROOT / "packaging" / "requirements-dev.txt")
+OLDEST_PYTHON = (3, 11)
+LOCK_HEADER = "# Exact versions and hashes, without addresses, made by `packaging/dev.py lock`.\n"
+
+USAGE = """\
+usage: python3 packaging/dev.py COMMAND [ARGUMENTS...]
+
+  run [ARGUMENTS...]   set up, then open the window; arguments go to reverie (`run --home DIR`)
+  test [-- ARGUMENTS]  set up, then the whole check: ruff, mypy, floors, tests; arguments go to pytest
+  setup                make .venv with the locked versions, install what Qt needs
+  bench                print the budgets as ratios, measured in one run
+  campaign             the full counts of the promises (takes long); writes a report (`--report FILE`)
+  shots DIR            render the screenshots into DIR
+  lock [--upgrade]     make the lock files again from pyproject.toml (needs uv)
+"""
+
+
+class Stop(Exception):
+    """This cannot go on. The text says what is wrong and what to do about it."""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def python_in(venv: Path, *, windows: bool = os.name == "nt") -> Path:
+    return venv / "Scripts" / "python.exe" if windows else venv / "bin" / "python"
+
+
+def venv_version(venv: Path) -> tuple[int, ...]:
+    """The Python version of an environment as its `pyvenv.cfg` says; `()` if there is no usable one."""
+    try:
+        lines = (venv / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ()
+    pairs = (line.partition("=") for line in lines)
+    values = {name.strip(): value.strip() for name, _, value in pairs}
+    # `venv` writes `version`, virtualenv and uv write `version_info`.
+    text = values.get("version") or values.get("version_info", "")
+    numbers = tuple(int(part) for part in text.split(".")[:3] if part.isdigit())
+    return numbers if python_in(venv).exists() else ()
+
+
+def child_environment(environ: Mapping[str, str], *, linux: bool | None = None) -> dict[str, str]:
+    """What the programs that this file starts see."""
+    unwanted = {"PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "__PYVENV_LAUNCHER__"}
+    child = {name: value for name, value in environ.items() if name not in unwanted}
+    child["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
+    locale = next((child[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if child.get(name)), "C")
+    if locale in {"C", "POSIX"} and (sys.platform.startswith("linux") if linux is None else linux):
+        # Qt warns about any locale that is not UTF-8.
+        child["LC_ALL"] = "C.UTF-8"
+    return child
+
+
+def stamp_of(files: Iterable[Path], *facts: str) -> str:
+    """One hash over the contents of `files` and over `facts`; it changes when any of them does."""
+    digest = hashlib.sha256()
+    for piece in [*(file.read_bytes() for file in files), *(fact.encode() for fact in facts)]:
+        digest.update(hashlib.sha256(piece).digest())
+    return digest.hexdigest()
+
+
+def step(title: str, command: Sequence[str | Path], *, cwd: Path = ROOT) -> bool:
+    """Run one command: one line if it went well, its whole output if not."""
+    began = time.monotonic()
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=child_environment(os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    took = time.monotonic() - began
+    if done.returncode == 0:
+        say(f"  ok      {title} ({took:.1f} s)")
+        return True
+    words = shlex.join(str(part) for part in command)
+    say(f"  FAILED  {title} ({took:.1f} s): {words}\n{done.stdout.rstrip()}")
+    return False
+
+
+def must(title: str, command: Sequence[str | Path], advice: str) -> None:
+    if not step(title, command):
+        raise Stop(advice)
+
+
+def make_venv() -> None:
+    missing = [name for name in ("venv", "ensurepip") if importlib.util.find_spec(name) is None]
+    if missing:
+        package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+        if can_apt():
+            apt_install([package])
+        else:
+            raise Stop(missing_venv_message(missing, package, debian=Path("/etc/debian_version").exists()))
+    must(
+        "make .venv",
+        [sys.executable, "-m", "venv", "--clear", VENV],
+        "The virtual environment could not be made; see the output above.",
+    )
+
+
+def missing_venv_message(missing: Sequence[str], package: str, *, debian: bool) -> str:
+    advice = (
+        f"Run: sudo apt-get install -y {package}" if debian else "Install a complete Python and try again."
+    )
+    return f"This Python ({sys.executable}) lacks {' and '.join(missing)}. {advice}"
+
+
+def ensure_packages() -> Path:
+    """Make the environment what the lock files say, unless the stamp says that it is. Returns its Python."""
+    python = python_in(VENV)
+    if venv_version(VENV) < OLDEST_PYTHON:
+        make_venv()
+    stamp_file = VENV / "reverie-setup-stamp"
+    sources = [*LOCKS, ROOT / "pyproject.toml", Path(__file__)]
+
+    def wanted() -> str:
+        return stamp_of(sources, ".".join(map(str, venv_version(VENV))), str(ROOT))
+
+    if stamp_file.exists() and stamp_file.read_text(encoding="ascii") == wanted():
+        return python
+    stamp_file.unlink(missing_ok=True)
+    if subprocess.run([python, "-c", "import pip"], capture_output=True, check=False).returncode != 0:
+        make_venv()
+    pip: list[str | Path] = [python, "-m", "pip", "install", "--no-input", "--compile"]
+    locks = [part for lock in LOCKS for part in ("-r", lock)]
+    must(
+        "install the locked packages",
+        [*pip, "--require-hashes", "--only-binary", ":all:", *locks],
+        "Pip could not install the locked packages; is the network (or your mirror) reachable?",
+    )
+    must(
+        "install reverie in editable mode",
+        # The build backend comes from the lock file too: without isolation pip fetches nothing.
+        [*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT],
+        "The project itself could not be installed; see the output above.",
+    )
+    must("byte-compile", [python, "-m", "compileall", "-q", ROOT / "app"], "A source file does not compile.")
+    stamp_file.write_text(wanted(), encoding="ascii")
+    return python
+
+
+def can_apt() -> bool:
+    debian = sys.platform.startswith("linux") and Path("/etc/debian_version").exists()
+    return debian and shutil.which("apt-get") is not None and os.geteuid() == 0
+
+
+def apt_install(packages: Sequence[str]) -> None:
+    environment = ["env", "DEBIAN_FRONTEND=noninteractive"]
+    # A list that cannot be fetched is no reason to stop: the packages may be in the other lists.
+    step("apt-get update", [*environment, "apt-get", "-qq", "update"])
+    must(
+        f"apt-get install {' '.join(packages)}",
+        [*environment, "apt-get", "-qq", "-y", "--no-install-recommends", "install", *packages],
+        f"These Debian packages could not be installed: {' '.join(packages)}.",
+    )
+
+
+def ensure_libraries() -> None:
+    """Install what Qt lacks where that is possible; else say how, and stop if not even offscreen can work."""
+    missing = qt_misses(VENV)
+    if not missing:
+        return
+    packages, _ = debian_packages(missing)
+    if packages and can_apt():
+        apt_install(packages)
+        missing = qt_misses(VENV)
+    if missing:
+        apt, dnf = (shutil.which(name) is not None for name in ("apt-get", "dnf"))
+        message = libraries_message(missing, apt=apt, dnf=dnf)
+        if any(library not in WINDOW_PACKAGES for library in missing):
+            raise Stop(message)
+        say(f"{message}\nWithout them no window can open on an X server; everything else works.")
+
+
+def set_up() -> Path:
+    python = ensure_packages()
+    ensure_libraries()
+    return python
+
+
+def has_display(environ: Mapping[str, str], platform: str) -> bool:
+    """Whether a window could open. A platform plugin named by hand is believed."""
+    if not platform.startswith("linux"):
+        return True
+    return any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
+
+
+def replace_by(command: Sequence[str | Path], **extra: str) -> int:
+    """Become `command`, in the caller's own directory. Where a process cannot be replaced, wait for it."""
+    words = [str(part) for part in command]
+    environment = {**child_environment(os.environ), **extra}
+    sys.stderr.flush()
+    if os.name == "posix":
+        os.execve(words[0], words, environment)
+    return subprocess.call(words, env=environment)
+
+
+def run(arguments: Sequence[str]) -> int:
+    python = set_up()
+    if arguments or has_display(os.environ, sys.platform):
+        return replace_by([python, "-m", "reverie", *arguments])
+    directory = tempfile.mkdtemp(prefix="reverie-tour-")
+    say(
+        "No window can open: DISPLAY and WAYLAND_DISPLAY are not set.\n"
+        "The main job runs offscreen on the demo home instead. Every job is a command too:\n"
+        "`python3 packaging/dev.py run homes`, `... run --home DIR --screenshot FILE`, `... run --help`."
+    )
+    return replace_by([python, "-m", "reverie.ui.tour", directory], QT_QPA_PLATFORM="offscreen")
+
+
+def pytest_arguments(arguments: Sequence[str]) -> list[str]:
+    return list(arguments[1:] if arguments[:1] == ["--"] else arguments)
+
+
+def test(arguments: Sequence[str]) -> int:
+    python = set_up()
+    # import-linter has no `__main__`, and its console script names the place where .venv was made.
+    floors = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
+    checks = {
+        "ruff check": ["-m", "ruff", "check", "--quiet", "."],
+        "ruff format --check": ["-m", "ruff", "format", "--check", "--quiet", "."],
+        "mypy --strict": ["-m", "mypy"],
+        "floors": ["-c", floors],
+    }
+    failed = [title for title, words in checks.items() if not step(title, [python, *words])]
+    command = [str(python), "-m", "pytest", *pytest_arguments(arguments)]
+    code = subprocess.call(command, cwd=ROOT, env=child_environment(os.environ), stdin=subprocess.DEVNULL)
+    if failed:
+        say(f"FAILED: {', '.join(failed)} (see above)")
+    return 1 if failed else code
+
+
+def bench(arguments: Sequence[str]) -> int:
+    return replace_by([set_up(), ROOT / "tests" / "benchmarks" / "run.py", *arguments])
+
+
+def campaign(arguments: Sequence[str]) -> int:
+    python = set_up()
+    words = list(arguments)
+    if "--report" not in words:
+        name = time.strftime("reverie-campaign-%Y%m%d-%H%M%S.md")
+        words += ["--report", str(Path(tempfile.gettempdir()) / name)]
+    say(f"The report will be {words[words.index('--report') + 1]}")
+    return replace_by(
+        [python, ROOT / "tests" / "campaign" / "run.py", *words], REVERIE_TEST_PROFILE="campaign"
+    )
+
+
+def shots(arguments: Sequence[str]) -> int:
+    if len(arguments) != 1:
+        raise Stop("shots needs one argument: the directory for the screenshots.")
+    return replace_by([set_up(), "-m", "reverie.ui.tour", arguments[0]], QT_QPA_PLATFORM="offscreen")
+
+
+def lock(arguments: Sequence[str]) -> int:
+    uv = shutil.which("uv")
+    if uv is None:
+        raise Stop("Making the lock files needs uv: it resolves for every platform at once.")
+    options = ["--universal", "--python-version", "3.11", "--no-build", "--generate-hashes"]
+    options += ["--no-annotate", "--no-header", "--quiet", *arguments]
+    program, tools = (str(file) for file in LOCKS)
+    sources = {program: ["pyproject.toml"], tools: ["--group", "dev", "--constraints", program]}
+    for target, source in sources.items():
+        command = [uv, "pip", "compile", *source, *options, "--output-file", target]
+        must(f"lock {Path(target).name}", command, "These requirements do not fit together; see above.")
+    for file in LOCKS:
+        file.write_text(LOCK_HEADER + file.read_text(encoding="utf-8"), encoding="utf-8", newline="\n")
+    return 0
+
+
+def setup(arguments: Sequence[str]) -> int:
+    if arguments:
+        raise Stop("setup takes no arguments.")
+    set_up()
+    version = ".".join(map(str, venv_version(VENV)))
+    say(f"Ready: {VENV} (Python {version})")
+    return 0
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "run": run,
+    "test": test,
+    "setup": setup,
+    "bench": bench,
+    "campaign": campaign,
+    "shots": shots,
+    "lock": lock,
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    if argv[:1] in (["-h"], ["--help"], ["help"]):
+        print(USAGE, end="")
+        return 0
+    if not argv or argv[0] not in COMMANDS:
+        say(USAGE.rstrip() if not argv else f"There is no command {argv[0]!r}.\n\n{USAGE.rstrip()}")
+        return 2
+    if sys.version_info < OLDEST_PYTHON:
+        say(f"Python {OLDEST_PYTHON[0]}.{OLDEST_PYTHON[1]} or later is needed; {sys.executable} is older.")
+        return 1
+    try:
+        return COMMANDS[argv[0]](argv[1:])
+    except Stop as stop:
+        say(str(stop))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
