@@ -29,7 +29,9 @@ class Scope(StrEnum):
 class ScopeUnavailable(Unavailable):
     """The scope does not exist for this context, and why. `gap` tells the two reasons apart."""
 
-    def __init__(self, scope: Scope, gap: ProjectGap | None, title: str, *, cause: str, next_step: str = "") -> None:
+    def __init__(
+        self, scope: Scope, gap: ProjectGap | None, title: str, *, cause: str, next_step: str = ""
+    ) -> None:
         super().__init__(title, cause=cause, next_step=next_step)
         self.scope = scope
         self.gap = gap
@@ -40,6 +42,8 @@ class ProjectGap(StrEnum):
 
     NO_PROJECT = "no-project"
     MULTI_PROJECT = "multi-project"
+    UNKNOWN = "unknown"
+    """What the home lists cannot be read at the moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """One workspace as the home lists it. `project_paths` has 0, 1 or more entries; `bucket` is where it is listed."""
+    """One workspace as the home lists it. `project_paths` has 0, 1 or more entries; `bucket` is where it is
+    listed; `sub_project` is the part of the bucket's project it works in."""
 
     id: str
     name: str
@@ -67,6 +72,7 @@ class Workspace:
     archived: bool = False
     parent_id: str | None = None
     created_at: str = ""
+    sub_project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,15 @@ class Orphan:
     directory: Path
     label: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedPlace:
+    """Entries directly inside one directory whose changes matter: those named, or all. Below the memory roots
+    everything matters; those come from `Home.roots` and are not repeated here. Nothing here need exist."""
+
+    directory: Path
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,5 +193,5 @@ class Home(Protocol):
     def recencies(self) -> tuple[tuple[str, int], ...]:
         """`(workspace id, last user activity in ms)` in the agent's own order."""
 
-    def watched(self) -> tuple[Path, ...]:
-        """Files and directories whose changes matter (memory roots' parents, sidecars, companions)."""
+    def watched(self) -> tuple[WatchedPlace, ...]:
+        """What to watch beside the memory roots: parents (new roots show there), sidecars, companions."""

@@ -1,0 +1,377 @@
+"""The home of mux, renamed xum: `~/.xum`, `~/.mux` and their relatives (formats/mux.md sections 1 to 3).
+
+Everything that is constant about this agent lives here and in its neighbours `mux_location`, `mux_config`
+and `mux_names`. The home is only read: each call reads what it needs anew, so that an instance never goes
+stale, and creates nothing. An id that is not a plain directory name is refused before it becomes a path, so
+that no scope root ever lies outside the home.
+
+Failure policy: a home whose directory is gone raises `Unavailable`; a `config.json` that cannot be read is a
+sentence in `contents().problems`, and then nothing is called an orphan, since nobody knows what is listed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reverie.errors import Unavailable, mendable_from_os
+from reverie.homes.base import (
+    Caps,
+    Companion,
+    HomeContents,
+    Orphan,
+    ProjectGap,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+    WatchedPlace,
+    Workspace,
+)
+from reverie.homes.mux_config import MuxConfig, parse_config
+from reverie.homes.mux_location import ACTIVITY, CONFIG, CONFIG_BYTES, COVERAGE, USAGE
+from reverie.homes.mux_names import (
+    MULTI_PROJECT_BUCKET,
+    escape_key,
+    is_plain_component,
+    project_dir_name,
+    project_id,
+    strip_trailing_separators,
+)
+from reverie.homes.reading import directory_names, entry_names, read_json
+
+KIND = "mux"
+CAPS = Caps(
+    file_bytes=102_400,
+    files_per_scope=1000,
+    description_chars=200,
+    description_prefix_bytes=4096,
+    view_depth=2,
+)
+
+_OLD_PROJECT_STORES = "project-memory"
+_INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
+_METADATA_BYTES = 1 << 20
+_ARRAY_INDEX_LIMIT = 2**32 - 1
+
+
+class MuxHome:
+    """One mux or xum home; see `homes.base.Home` for what each member promises."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def __repr__(self) -> str:
+        return f"MuxHome({str(self._root)!r})"
+
+    @property
+    def kind(self) -> str:
+        return KIND
+
+    @property
+    def root(self) -> Path:
+        return self._root
+
+    @property
+    def label(self) -> str:
+        user = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser raises where there is no user
+        text = str(self._root)
+        return f"~{text[len(user) :]}" if text.startswith(user + os.sep) else text
+
+    @property
+    def caps(self) -> Caps:
+        return CAPS
+
+    @property
+    def usage_sidecar(self) -> Path | None:
+        return self._root / USAGE
+
+    @property
+    def coverage_sidecar(self) -> Path | None:
+        return self._root / COVERAGE
+
+    def available(self) -> bool:
+        return self._root.is_dir()
+
+    def contents(self) -> HomeContents:
+        self._require_available()
+        config, known = self._config()
+        problems = list(config.problems)
+        orphans = (
+            tuple(self._orphans(config, problems)) if known else tuple(self._older_layouts(config, problems))
+        )
+        # Again at the end: a home that vanished meanwhile must not look like an emptied one.
+        self._require_available()
+        return HomeContents(config.projects, orphans, tuple(problems))
+
+    def context(
+        self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
+    ) -> ScopeContext:
+        self._require_available()
+        if workspace_id is not None:
+            _refuse_hostile_id(workspace_id)
+        if project_given or project_path is not None:
+            return _context(workspace_id, strip_trailing_separators(project_path or ""))
+        workspace = self._find(workspace_id) if workspace_id is not None else None
+        if workspace is None:
+            return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+        if workspace.multi_project:
+            return ScopeContext(workspace_id, None, ProjectGap.MULTI_PROJECT)
+        return _context(workspace_id, (*workspace.project_paths, workspace.bucket)[0])
+
+    def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
+        self._require_available()
+        if scope is Scope.GLOBAL:
+            return self._global_root()
+        if scope is Scope.PROJECT:
+            if context.project_path is None or context.project_path in ("", MULTI_PROJECT_BUCKET):
+                raise _no_project(context)
+            return self._project_root(project_dir_name(context.project_path), context.project_path)
+        if context.workspace_id is None:
+            raise ScopeUnavailable(
+                scope,
+                None,
+                "There is no workspace memory here:",
+                cause="no workspace is chosen.",
+                next_step="Choose a workspace.",
+            )
+        _refuse_hostile_id(context.workspace_id)
+        return self._workspace_root(context.workspace_id)
+
+    def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
+        contents = contents or self.contents()
+        owners = _owners(contents)
+        found = [self._global_root()] if self._global_root().directory.is_dir() else []
+        # What cannot be listed is named by `contents()`; here it is only left out, and so left as it was.
+        unlisted: list[str] = []
+        found += [
+            self._project_root(name, owners.get(name)) for name in self._project_stores(owners, unlisted)
+        ]
+        listed = {workspace.id for workspace in contents.workspaces()}
+        found += [self._workspace_root(name) for name in self._session_stores(listed, unlisted)]
+        self._require_available()
+        return tuple(found)
+
+    def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
+        instructions, extra = (self._root / name for name in _INSTRUCTIONS)
+        found = [Companion(Scope.GLOBAL, instructions, instructions.name, instructions.is_file())]
+        if extra.is_file():
+            found.append(Companion(Scope.GLOBAL, extra, extra.name, True))
+        if context.project_path:
+            path = self._root / "memories" / f"{project_id(context.project_path)}.md"
+            found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", path.is_file()))
+        return tuple(found)
+
+    def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
+        return None if root.usage_prefix is None else root.usage_prefix + escape_key(rel)
+
+    def recencies(self) -> tuple[tuple[str, int], ...]:
+        self._require_available()
+        try:
+            data = read_json(self._root / ACTIVITY, CONFIG_BYTES)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise mendable_from_os(error, f"{ACTIVITY} could not be read.") from error
+        except ValueError:
+            return ()  # the agent, too, starts afresh from a damaged one
+        entries = data.get("workspaces") if isinstance(data, dict) else None
+        return tuple(_recencies(entries)) if isinstance(entries, dict) else ()
+
+    def watched(self) -> tuple[WatchedPlace, ...]:
+        return (
+            WatchedPlace(
+                self._root,
+                (CONFIG, ACTIVITY, USAGE, COVERAGE, *_INSTRUCTIONS, "memory", "memories", "sessions"),
+            ),
+            WatchedPlace(self._root / "memory"),
+            WatchedPlace(self._root / "memory" / "project"),
+            WatchedPlace(self._root / "memories"),
+            WatchedPlace(self._root / "sessions"),
+        )
+
+    # Reading
+
+    def _require_available(self) -> None:
+        if not self.available():
+            raise Unavailable(
+                f"The home {self._root} is not there now.",
+                cause="It was moved or removed, or its disk is not mounted.",
+                next_step="Bring it back, or choose another home.",
+            )
+
+    def _config(self) -> tuple[MuxConfig, bool]:
+        """The parsed config.json, and whether it tells what the home lists."""
+        try:
+            data = read_json(self._root / CONFIG, CONFIG_BYTES)
+        except FileNotFoundError:
+            return _nothing_listed("there is none"), False
+        except OSError as error:
+            return _nothing_listed(error.strerror or str(error)), False
+        except ValueError as error:
+            return _nothing_listed(f"it is not valid JSON ({error})"), False
+        return parse_config(data, self._metadata_id), isinstance(data, dict)
+
+    def _metadata_id(self, directory_name: str) -> str | None:
+        if not is_plain_component(directory_name):
+            return None
+        try:
+            data = read_json(self._root / "sessions" / directory_name / "metadata.json", _METADATA_BYTES)
+        except (OSError, ValueError):
+            return None  # then the id is made from the names, as the agent does
+        identity = data.get("id") if isinstance(data, dict) else None
+        return identity if isinstance(identity, str) and identity else None
+
+    def _find(self, workspace_id: str) -> Workspace | None:
+        config, _ = self._config()
+        return next(
+            (
+                found
+                for project in config.projects
+                for found in project.workspaces
+                if found.id == workspace_id
+            ),
+            None,
+        )
+
+    # Stores on disk
+
+    def _global_root(self) -> ScopeRoot:
+        return ScopeRoot(Scope.GLOBAL, "global", self._root / "memory" / "global", "global:")
+
+    def _project_root(self, name: str, owner: str | None) -> ScopeRoot:
+        prefix = None if owner is None else f"project:{escape_key(owner)}:"
+        return ScopeRoot(Scope.PROJECT, f"project/{name}", self._root / "memory" / "project" / name, prefix)
+
+    def _workspace_root(self, name: str) -> ScopeRoot:
+        directory = self._root / "sessions" / name / "memory"
+        return ScopeRoot(Scope.WORKSPACE, f"workspace/{name}", directory, f"workspace:{escape_key(name)}:")
+
+    def _project_stores(self, owners: Mapping[str, str], problems: list[str]) -> list[str]:
+        """Names below memory/project, sorted. Dot-names that nobody owns are of tools (.git), not stores."""
+        names = directory_names(self._root / "memory" / "project", problems)
+        return [name for name in names if name in owners or not name.startswith(".")]
+
+    def _session_stores(self, listed: set[str], problems: list[str]) -> list[str]:
+        """Ids below sessions that have a memory directory, sorted."""
+        sessions = self._root / "sessions"
+        return [
+            name
+            for name in directory_names(sessions, problems)
+            if (name in listed or not name.startswith("."))
+            and os.path.isdir(f"{sessions}{os.sep}{name}{os.sep}memory")  # noqa: PTH112 - thousands of them
+        ]
+
+    def _orphans(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
+        contents = HomeContents(config.projects)
+        owners = _owners(contents)
+        for name in self._project_stores(owners, problems):
+            if name not in owners:
+                yield Orphan(
+                    "project",
+                    self._project_root(name, None).directory,
+                    name,
+                    "No project in config.json has this name.",
+                )
+        listed = {workspace.id for workspace in contents.workspaces()}
+        for name in self._session_stores(listed, problems):
+            if name not in listed:
+                yield Orphan(
+                    "workspace",
+                    self._workspace_root(name).directory,
+                    name,
+                    "No workspace in config.json has this id.",
+                )
+        yield from self._older_layouts(config, problems)
+
+    def _older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
+        """What versions of June 2026 left behind; no migration was ever shipped."""
+        memory = self._root / "memory"
+        loose = [
+            name for name in entry_names(memory, problems, lambda entry: entry.is_file()) if _is_note(name)
+        ]
+        if loose:
+            shown = f"memory/ ({len(loose)} loose {'file' if len(loose) == 1 else 'files'})"
+            yield Orphan("older-layout", memory, shown, "Global memory lay here until 13 June 2026.")
+        owners = _owners(HomeContents(config.projects))
+        reason = "Project memory lay here until 13 June 2026."
+        for name in directory_names(self._root / _OLD_PROJECT_STORES, problems):
+            yield Orphan(
+                "older-layout", self._root / _OLD_PROJECT_STORES / name, owners.get(name, name), reason
+            )
+
+
+def _context(workspace_id: str | None, project_path: str) -> ScopeContext:
+    if not project_path:
+        return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+    if project_path == MULTI_PROJECT_BUCKET:
+        return ScopeContext(workspace_id, None, ProjectGap.MULTI_PROJECT)
+    return ScopeContext(workspace_id, project_path)
+
+
+def _no_project(context: ScopeContext) -> ScopeUnavailable:
+    gap = context.project_gap
+    if gap is ProjectGap.MULTI_PROJECT or context.project_path == MULTI_PROJECT_BUCKET:
+        return ScopeUnavailable(
+            Scope.PROJECT,
+            ProjectGap.MULTI_PROJECT,
+            "Project memory is not available in this workspace:",
+            cause="it works on several projects, and their memories are never mixed.",
+            next_step="Use workspace or global memory, or open a workspace of one project.",
+        )
+    return ScopeUnavailable(
+        Scope.PROJECT,
+        ProjectGap.NO_PROJECT,
+        "There is no project memory here:",
+        cause="config.json names no project for it.",
+        next_step="Use workspace or global memory, or choose a project.",
+    )
+
+
+def _refuse_hostile_id(workspace_id: str) -> None:
+    if not is_plain_component(workspace_id):
+        raise Unavailable(
+            f"There is no workspace {workspace_id[:80]!r}:",
+            cause="a workspace id is a single directory name.",
+            next_step="Use an id as the list of homes shows it.",
+        )
+
+
+def _nothing_listed(why: str) -> MuxConfig:
+    return MuxConfig(
+        (), (f"No project or workspace is known, because config.json could not be read: {why}.",)
+    )
+
+
+def _owners(contents: HomeContents) -> dict[str, str]:
+    """Store directory name -> the project path it was made from. The names are one-way, so every path that
+    config.json mentions is tried."""
+    paths = {project.path for project in contents.projects}
+    for workspace in contents.workspaces():
+        paths.update(workspace.project_paths)
+        if workspace.sub_project:
+            paths.add(workspace.sub_project)
+    return {project_dir_name(path): path for path in paths - {"", MULTI_PROJECT_BUCKET}}
+
+
+def _recencies(entries: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    for workspace_id in sorted(entries, key=_js_key_order):
+        entry = entries[workspace_id]
+        if not isinstance(entry, dict) or not isinstance(entry.get("streaming"), bool):
+            continue
+        recency = entry.get("recency")
+        if isinstance(recency, int | float) and not isinstance(recency, bool) and abs(recency) < float("inf"):
+            yield workspace_id, int(recency)
+
+
+def _js_key_order(key: str) -> tuple[bool, int]:
+    """JavaScript lists keys that are array indexes first, in ascending order, then the others as written."""
+    is_index = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= 10
+    index = int(key) if is_index else _ARRAY_INDEX_LIMIT
+    return (True, 0) if index >= _ARRAY_INDEX_LIMIT else (False, index)
+
+
+def _is_note(name: str) -> bool:
+    return name.endswith(".md") and not name.startswith(".")

@@ -1,0 +1,233 @@
+"""mux's `config.json` as a value: which projects and workspaces a home lists (formats/mux.md section 2).
+
+Pure: JSON in, projects out. Reverie never writes this file, so nothing here can lose a field. One bad entry
+never hides the others; each one skipped leaves a sentence in `problems`. No content raises.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from reverie.homes.base import Project, Workspace
+from reverie.homes.mux_names import (
+    MULTI_PROJECT_BUCKET,
+    base_name,
+    is_plain_component,
+    js_trim,
+    strip_trailing_separators,
+)
+
+MetadataId = Callable[[str], str | None]
+"""Gives the `id` in `<sessions>/<directory name>/metadata.json`, or None; only old workspaces need it."""
+
+_WINDOWS_PATH = re.compile("[a-z]:(?:/|$)|//", re.IGNORECASE)
+_ROOT_PATH = re.compile("(?:[a-z]:|//[^/]*(?:/[^/]*)?)?", re.IGNORECASE)
+_SHOWN_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class MuxConfig:
+    """Projects in the agent's own order; those whose workspaces moved to a parent stay, empty."""
+
+    projects: tuple[Project, ...]
+    problems: tuple[str, ...]
+
+
+def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
+    """The projects of a decoded `config.json`."""
+    problems: list[str] = []
+    buckets = _buckets(data, problems)
+    gathered: dict[str, list[tuple[dict[str, Any], str | None]]] = {path: [] for path in buckets}
+    parents = _parents(buckets)
+    # Own workspaces first, then those of sub-projects, each in file order: so does the agent merge them.
+    for merged in (False, True):
+        for path, raw in buckets.items():
+            parent = parents.get(path)
+            if (parent is not None) is merged:
+                target = path if parent is None else parent
+                gathered[target] += [(entry, parent and path) for entry in _entries(path, raw, problems)]
+    taken: set[str] = set()
+    projects = tuple(
+        Project(
+            path,
+            _project_name(path, raw),
+            tuple(_workspaces(path, gathered[path], metadata_id, taken, problems)),
+        )
+        for path, raw in buckets.items()
+    )
+    return MuxConfig(projects, tuple(problems))
+
+
+def is_archived(raw: dict[str, Any]) -> bool:
+    """Archived and not brought back since."""
+    archived, unarchived = raw.get("archivedAt"), raw.get("unarchivedAt")
+    if not archived:
+        return False
+    # A time that cannot be read compares as false, as it does in the agent.
+    return not unarchived or _time(archived) > _time(unarchived)
+
+
+def _buckets(data: object, problems: list[str]) -> dict[str, dict[str, Any]]:
+    """Project path -> its raw configuration. A path listed twice keeps its first place and its last value, as
+    in the agent's map."""
+    if not isinstance(data, dict):
+        problems.append("config.json does not hold a JSON object, so no project is known.")
+        return {}
+    pairs = data.get("projects")
+    if not isinstance(pairs, list):
+        if pairs is not None:
+            problems.append("`projects` in config.json is not a list, so no project is known.")
+        return {}
+    buckets: dict[str, dict[str, Any]] = {}
+    for number, pair in enumerate(pairs, 1):
+        path = pair[0] if isinstance(pair, list) and pair else None
+        if not isinstance(path, str) or not path:
+            problems.append(f"Project entry {number} in config.json has no path and is skipped.")
+            continue
+        key = strip_trailing_separators(path)
+        if key in buckets:
+            problems.append(f"Project {_shown(key)} is listed twice in config.json; the later entry counts.")
+        raw = pair[1] if len(pair) > 1 else None
+        buckets[key] = raw if isinstance(raw, dict) else {}
+    return buckets
+
+
+def _parents(paths: Iterable[str]) -> dict[str, str]:
+    """Sub-project -> the topmost listed project above it. Decided by the paths alone: `parentProjectPath` in
+    the file is derived, and derived again on each load."""
+    by_normal: dict[str, str] = {}
+    for path in paths:
+        normal = _comparable(path)
+        # A file-system root is nobody's parent: it would adopt every project.
+        if not _ROOT_PATH.fullmatch(normal):
+            by_normal.setdefault(normal, path)
+    parents: dict[str, str] = {}
+    for path in paths:
+        normal = _comparable(path)
+        above = (by_normal.get(normal[:cut]) for cut in _positions(normal, "/"))
+        parent = next((found for found in above if found is not None), None)
+        if parent is not None:
+            parents[path] = parent
+    return parents
+
+
+def _positions(text: str, char: str) -> Iterator[int]:
+    at = text.find(char)
+    while at >= 0:
+        yield at
+        at = text.find(char, at + 1)
+
+
+def _comparable(path: str) -> str:
+    slashed = path.replace("\\", "/")
+    normal = slashed.rstrip("/")
+    return normal.lower() if _WINDOWS_PATH.match(slashed) else normal
+
+
+def _entries(path: str, raw: dict[str, Any], problems: list[str]) -> Iterator[dict[str, Any]]:
+    entries = raw.get("workspaces")
+    for number, entry in enumerate(entries if isinstance(entries, list) else [], 1):
+        if isinstance(entry, dict):
+            yield entry
+        else:
+            problems.append(
+                f"Workspace entry {number} of {_shown(path)} in config.json is not an object; skipped."
+            )
+
+
+def _workspaces(
+    bucket: str,
+    entries: list[tuple[dict[str, Any], str | None]],
+    metadata_id: MetadataId,
+    taken: set[str],
+    problems: list[str],
+) -> Iterator[Workspace]:
+    for raw, sub_project in entries:
+        identity = _workspace_id(raw, bucket, metadata_id)
+        if identity is None:
+            problems.append(
+                f"A workspace of {_shown(bucket)} in config.json has neither id nor path; skipped."
+            )
+        elif not is_plain_component(identity):
+            problems.append(
+                f"Workspace id {_shown(identity)} in config.json cannot be a directory name; skipped."
+            )
+        elif identity in taken:
+            problems.append(
+                f"Workspace id {_shown(identity)} is listed twice in config.json; the first entry counts."
+            )
+        else:
+            taken.add(identity)
+            yield _workspace(identity, raw, bucket, sub_project)
+
+
+def _workspace(identity: str, raw: dict[str, Any], bucket: str, sub_project: str | None) -> Workspace:
+    listed = raw.get("projects")
+    references = listed if isinstance(listed, list) else []
+    paths = tuple(path for path in map(_reference_path, references) if path is not None)
+    path = _text(raw, "path")
+    return Workspace(
+        id=identity,
+        name=_text(raw, "name") or base_name(path) or identity,
+        title=_text(raw, "title"),
+        path=path,
+        bucket=bucket,
+        project_paths=paths,
+        # The number of entries decides, even where one is malformed: never bind such a workspace to one.
+        multi_project=len(references) > 1 or MULTI_PROJECT_BUCKET in (bucket, *paths[:1]),
+        archived=is_archived(raw),
+        parent_id=_text(raw, "parentWorkspaceId") or None,
+        created_at=_text(raw, "createdAt"),
+        sub_project=_text(raw, "subProjectPath") or sub_project,
+    )
+
+
+def _workspace_id(raw: dict[str, Any], bucket: str, metadata_id: MetadataId) -> str | None:
+    if identity := _text(raw, "id"):
+        return identity
+    name = base_name(_text(raw, "path"))
+    if not name:
+        return None
+    generated = f"{base_name(bucket) or 'unknown'}-{name}"
+    return metadata_id(name) or metadata_id(generated) or generated
+
+
+def _reference_path(reference: object) -> str | None:
+    path = reference.get("projectPath") if isinstance(reference, dict) else None
+    # An empty path is kept: it means no project, where a missing one means the bucket.
+    return path if isinstance(path, str) else None
+
+
+def _project_name(path: str, raw: dict[str, Any]) -> str:
+    return js_trim(_text(raw, "displayName")) or base_name(path) or "unknown"
+
+
+def _text(raw: dict[str, Any], key: str) -> str:
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _time(value: object) -> float:
+    """Seconds since the epoch as JavaScript's Date would read it, or NaN."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return value / 1000
+        except OverflowError:
+            return math.nan
+    try:
+        moment = datetime.fromisoformat(value if isinstance(value, str) else "")
+        # A date alone is UTC, a time without a zone is local.
+        if moment.tzinfo is None and len(str(value)) <= len("2026-01-01"):
+            moment = moment.replace(tzinfo=UTC)
+        return moment.timestamp()
+    except (ValueError, OverflowError, OSError):
+        return math.nan
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…")

@@ -1,0 +1,82 @@
+"""Where mux keeps its home, and how to tell that a directory is one (formats/mux.md section 1).
+
+The environment and the user's home directory are arguments; the disk is only looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from reverie.homes.mux_names import js_trim
+from reverie.homes.reading import read_json, read_regular
+
+CONFIG = "config.json"
+ACTIVITY = "extensionMetadata.json"
+USAGE = "memory-meta.json"
+COVERAGE = "memory-consolidation.json"
+CONFIG_BYTES = 64 << 20
+
+_MARKER_BYTES = 64
+
+
+def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
+    """The directory the agent uses under this environment; it need not exist. `home_dir` is the user's."""
+    # An empty XUM_ROOT hides MUX_ROOT and then counts as unset itself.
+    explicit = env.get("XUM_ROOT", env.get("MUX_ROOT"))
+    if explicit:
+        return Path(explicit)
+    suffix = "-dev" if env.get("NODE_ENV") == "development" else ""
+    canonical = home_dir / f".xum{suffix}"
+    if canonical.is_dir() and _has_entries(canonical):
+        return canonical
+    marked = _marked_fallback(home_dir, suffix)
+    candidates = [*([marked] if marked else []), canonical, home_dir / f".mux{suffix}"]
+    if not suffix:
+        candidates.append(home_dir / ".cmux")
+    return next((path for path in candidates if path.is_dir()), canonical)
+
+
+def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
+    """Every home worth offering: the one the agent would use first, then the other usual ones that exist."""
+    usual = (home_dir / name for name in (".xum", ".xum-dev", ".mux", ".mux-dev", ".cmux"))
+    found = dict.fromkeys(path for path in (resolve_home_root(env, home_dir), *usual) if path.is_dir())
+    return tuple(found)
+
+
+def detect(root: Path) -> bool:
+    """Whether a directory is a home of this agent, judged by what is in it."""
+    if any((root / name).is_file() for name in (USAGE, COVERAGE, ACTIVITY)):
+        return True
+    if any((root / "memory" / scope).is_dir() for scope in ("global", "project")):
+        return True
+    try:
+        config = read_json(root / CONFIG, CONFIG_BYTES)
+    except OSError:
+        return False
+    except ValueError:
+        # A damaged config.json is still opened, with the problem shown, where the rest fits no other agent.
+        return (root / "sessions").is_dir() and not (root / "projects").exists()
+    return isinstance(config, dict) and (
+        isinstance(config.get("projects"), list) or isinstance(config.get("taskSettings"), dict)
+    )
+
+
+def _has_entries(directory: Path) -> bool:
+    try:
+        with os.scandir(directory) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return True  # locked, but somebody's home
+
+
+def _marked_fallback(home_dir: Path, suffix: str) -> Path | None:
+    """The older home that a marker beside the canonical one names; only known names count."""
+    try:
+        content = read_regular(home_dir / f".xum{suffix}.legacy-fallback", _MARKER_BYTES, follow=False)
+    except OSError:
+        return None
+    name = js_trim(content.decode("utf-8", "replace"))
+    known = (f".mux{suffix}",) if suffix else (".mux", ".cmux")
+    return home_dir / name if name in known else None

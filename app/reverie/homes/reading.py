@@ -1,0 +1,63 @@
+"""Reading a home without being blocked or flooded by it.
+
+A home is written by others: `config.json` may be a pipe, a device or ten gigabytes. Pure I/O without state,
+safe from any thread. Failure: plain `OSError`, which the caller turns into a sentence about its file.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def read_regular(path: Path, limit: int, *, follow: bool = True) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes. Anything else raises `OSError`, also a symlink
+    unless `follow`. Never blocks on a pipe."""
+    # Not every system has O_NOFOLLOW; the look before the open serves those that lack it.
+    if not follow and stat.S_ISLNK(os.lstat(path).st_mode):
+        raise OSError(errno.ELOOP, "it is a symbolic link", str(path))
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    if not follow:
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.E2BIG, f"it is larger than {limit:,} bytes", str(path))
+    return data
+
+
+def read_json(path: Path, limit: int) -> Any:
+    """Raises `OSError` where the file cannot be read and `ValueError` where it is not JSON, also when it is
+    nested too deep. Bytes that are not UTF-8 become U+FFFD, as Node reads them."""
+    text = read_regular(path, limit).decode("utf-8", "replace").removeprefix("\ufeff")
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def directory_names(directory: Path, problems: list[str]) -> list[str]:
+    """Sorted names of the subdirectories, symlinked ones included; see `entry_names`."""
+    return entry_names(directory, problems, lambda entry: entry.is_dir())
+
+
+def entry_names(
+    directory: Path, problems: list[str], wanted: Callable[[os.DirEntry[str]], bool]
+) -> list[str]:
+    """Sorted names of the wanted entries. A missing directory has none; one that cannot be listed adds a
+    sentence to `problems`."""
+    try:
+        with os.scandir(directory) as entries:
+            return sorted(entry.name for entry in entries if wanted(entry))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        problems.append(f"{directory} could not be listed: {error.strerror or error}.")
+        return []

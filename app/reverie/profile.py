@@ -1,0 +1,111 @@
+"""Where Reverie keeps its own files: four directories, and the names inside them.
+
+A profile is a value: looking at it touches nothing. A directory appears only when `ensure` is called for it,
+just before it is written to, with mode 0700 (it holds memory text or history). Nothing of Reverie's own ever
+lies inside an agent's home.
+
+Threading: immutable, use it from anywhere. Failure: `ensure` raises `MendableError` when it cannot make one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.errors import mendable_from_os
+
+_APP = "reverie"
+_PRIVATE = 0o700
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Wishes in `config`, what must last in `data`, what is rebuildable in `cache`, facts in `state`."""
+
+    config: Path
+    data: Path
+    cache: Path
+    state: Path
+
+    @classmethod
+    def under(cls, directory: Path) -> Profile:
+        """A profile that lies entirely under one directory (`--profile DIR`)."""
+        return cls(directory / "config", directory / "data", directory / "cache", directory / "state")
+
+    @classmethod
+    def default(cls) -> Profile:
+        """The user's profile: `XDG_*` wherever it is set to an absolute path, else what the platform uses."""
+        return cls(
+            _directory("XDG_CONFIG_HOME", "user_config_dir"),
+            _directory("XDG_DATA_HOME", "user_data_dir"),
+            _directory("XDG_CACHE_HOME", "user_cache_dir"),
+            _directory("XDG_STATE_HOME", "user_state_dir"),
+        )
+
+    @property
+    def settings_file(self) -> Path:
+        return self.config / "config.toml"
+
+    @property
+    def registry(self) -> Path:
+        """Ids of the homes seen so far."""
+        return self.data / "homes.json"
+
+    @property
+    def leases_database(self) -> Path:
+        return self.state / "leases.sqlite"
+
+    @property
+    def locks(self) -> Path:
+        return self.state / "locks"
+
+    @property
+    def actor_log(self) -> Path:
+        return self.state / "actors.sqlite"
+
+    def history(self, home_id: str) -> Path:
+        return self.data / "history" / f"{home_id}.git"
+
+    def runs(self, home_id: str) -> Path:
+        return self.data / "runs" / home_id
+
+    def activity(self, home_id: str) -> Path:
+        return self.data / "activity" / f"{home_id}.jsonl"
+
+    def own_sidecars(self, home_id: str) -> Path:
+        """Where Reverie keeps sidecars for a home whose agent has none of its own."""
+        return self.data / "sidecars" / home_id
+
+    def ensure(self, directory: Path) -> Path:
+        """Make `directory` (and missing parents) private and return it. Raises `MendableError`."""
+        return ensure_private(directory)
+
+
+def ensure_private(directory: Path) -> Path:
+    """Make `directory` and its missing parents with mode 0700, and tighten `directory` itself. Raises
+    `MendableError`."""
+    try:
+        for missing in reversed([path for path in (directory, *directory.parents) if not path.exists()]):
+            # Another process may make the same directory at the same time.
+            with contextlib.suppress(FileExistsError):
+                missing.mkdir(_PRIVATE)
+        if os.name == "posix" and stat.S_IMODE(directory.stat().st_mode) != _PRIVATE:
+            directory.chmod(_PRIVATE)
+    except OSError as error:
+        raise mendable_from_os(
+            error, f"The directory {directory} could not be made private to you."
+        ) from error
+    return directory
+
+
+def _directory(variable: str, platform_function: str) -> Path:
+    value = os.environ.get(variable, "")
+    if os.path.isabs(value):  # noqa: PTH117 - an empty Path is "." and would count as relative by luck only
+        return Path(value) / _APP
+    # Late: a profile given on the command line never needs it.
+    import platformdirs
+
+    return Path(getattr(platformdirs, platform_function)(_APP, appauthor=False))
