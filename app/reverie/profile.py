@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.errors import mendable_from_os
+from reverie.files import directory as private_directory
 
 _APP = "reverie"
 _PRIVATE = 0o700
@@ -86,18 +86,15 @@ class Profile:
 
 def ensure_private(directory: Path) -> Path:
     """Make `directory` and its missing parents with mode 0700, and tighten `directory` itself. Raises
-    `MendableError`."""
+    `MendableError`, also where it belongs to someone else."""
     try:
-        for missing in reversed([path for path in (directory, *directory.parents) if not path.exists()]):
+        for missing in reversed([path for path in directory.parents if not path.exists()]):
             # Another process may make the same directory at the same time.
             with contextlib.suppress(FileExistsError):
                 missing.mkdir(_PRIVATE)
-        if os.name == "posix" and stat.S_IMODE(directory.stat().st_mode) != _PRIVATE:
-            directory.chmod(_PRIVATE)
     except OSError as error:
-        raise mendable_from_os(
-            error, f"The directory {directory} could not be made private to you."
-        ) from error
+        raise mendable_from_os(error, f"The folder {directory} could not be made.") from error
+    private_directory.ensure_private(directory)
     return directory
 
 

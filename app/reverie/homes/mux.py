@@ -28,7 +28,6 @@ from reverie.homes.base import (
     ScopeRoot,
     ScopeUnavailable,
     WatchedPlace,
-    Workspace,
 )
 from reverie.homes.mux_config import MuxConfig, parse_config
 from reverie.homes.mux_location import ACTIVITY, CONFIG, CONFIG_BYTES, COVERAGE, USAGE
@@ -114,9 +113,14 @@ class MuxHome:
             _refuse_hostile_id(workspace_id)
         if project_given or project_path is not None:
             return _context(workspace_id, strip_trailing_separators(project_path or ""))
-        workspace = self._find(workspace_id) if workspace_id is not None else None
+        if workspace_id is None:
+            return ScopeContext(None, None, ProjectGap.NO_PROJECT)
+        config, known = self._config()
+        listed = (found for project in config.projects for found in project.workspaces)
+        workspace = next((found for found in listed if found.id == workspace_id), None)
         if workspace is None:
-            return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+            gap = ProjectGap.NO_PROJECT if known else ProjectGap.UNKNOWN
+            return ScopeContext(workspace_id, None, gap)
         if workspace.multi_project:
             return ScopeContext(workspace_id, None, ProjectGap.MULTI_PROJECT)
         return _context(workspace_id, (*workspace.project_paths, workspace.bucket)[0])
@@ -203,15 +207,15 @@ class MuxHome:
             )
 
     def _config(self) -> tuple[MuxConfig, bool]:
-        """The parsed config.json, and whether it tells what the home lists."""
+        """The parsed config.json, and whether it could be read: only then is what it lacks not listed."""
         try:
             data = read_json(self._root / CONFIG, CONFIG_BYTES)
         except FileNotFoundError:
-            return _nothing_listed("there is none"), False
+            return MuxConfig((), ("There is no config.json, so no project or workspace is listed.",)), True
         except OSError as error:
-            return _nothing_listed(error.strerror or str(error)), False
+            return _unreadable(error.strerror or str(error)), False
         except ValueError as error:
-            return _nothing_listed(f"it is not valid JSON ({error})"), False
+            return _unreadable(f"it is not valid JSON ({error})"), False
         return parse_config(data, self._metadata_id), isinstance(data, dict)
 
     def _metadata_id(self, directory_name: str) -> str | None:
@@ -223,18 +227,6 @@ class MuxHome:
             return None  # then the id is made from the names, as the agent does
         identity = data.get("id") if isinstance(data, dict) else None
         return identity if isinstance(identity, str) and identity else None
-
-    def _find(self, workspace_id: str) -> Workspace | None:
-        config, _ = self._config()
-        return next(
-            (
-                found
-                for project in config.projects
-                for found in project.workspaces
-                if found.id == workspace_id
-            ),
-            None,
-        )
 
     # Stores on disk
 
@@ -321,6 +313,14 @@ def _no_project(context: ScopeContext) -> ScopeUnavailable:
             cause="it works on several projects, and their memories are never mixed.",
             next_step="Use workspace or global memory, or open a workspace of one project.",
         )
+    if gap is ProjectGap.UNKNOWN:
+        return ScopeUnavailable(
+            Scope.PROJECT,
+            ProjectGap.UNKNOWN,
+            "Which project this workspace belongs to is not known now:",
+            cause="config.json of its home cannot be read.",
+            next_step="Repair config.json, or name the project.",
+        )
     return ScopeUnavailable(
         Scope.PROJECT,
         ProjectGap.NO_PROJECT,
@@ -339,7 +339,7 @@ def _refuse_hostile_id(workspace_id: str) -> None:
         )
 
 
-def _nothing_listed(why: str) -> MuxConfig:
+def _unreadable(why: str) -> MuxConfig:
     return MuxConfig(
         (), (f"No project or workspace is known, because config.json could not be read: {why}.",)
     )
