@@ -59,7 +59,8 @@ def detect(root: Path) -> bool:
         # A damaged config.json is still opened, with the problem shown, where the rest fits no other agent.
         return (root / "sessions").is_dir() and not (root / "projects").exists()
     return isinstance(config, dict) and (
-        isinstance(config.get("projects"), list) or isinstance(config.get("taskSettings"), dict)
+        isinstance(config.get("projects"), list)
+        or any(isinstance(config.get(key), dict) for key in ("taskSettings", "migrations"))
     )
 
 

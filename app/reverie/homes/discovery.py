@@ -1,0 +1,68 @@
+"""Finding homes and opening them: the list of agents Reverie knows.
+
+Adding an agent is one entry in `KINDS`. A kind is told by structure, never by the directory's name: projects
+have a `.mux` of their own, and a home may be anywhere. The environment and the user's home directory are
+arguments; the disk is only looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.errors import Unavailable
+from reverie.homes import mux, mux_location
+from reverie.homes.base import Home
+
+
+@dataclass(frozen=True, slots=True)
+class HomeKind:
+    """One agent: how to recognise its home, how to open it, and where its homes usually are."""
+
+    kind: str
+    detect: Callable[[Path], bool]
+    open: Callable[[Path], Home]
+    roots: Callable[[Mapping[str, str], Path], tuple[Path, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHome:
+    """A home that exists on this machine and can be opened."""
+
+    root: Path
+    kind: str
+
+
+KINDS: tuple[HomeKind, ...] = (
+    HomeKind(mux.KIND, mux_location.detect, mux.MuxHome, mux_location.existing_home_roots),
+)
+
+
+def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
+    """The homes worth offering, the one each agent would use first; each real directory once. A usual place
+    that holds nothing of the agent is left out."""
+    found: dict[Path, FoundHome] = {}
+    for kind in KINDS:
+        for root in kind.roots(env, home_dir):
+            if kind.detect(root):
+                found.setdefault(root.resolve(), FoundHome(root, kind.kind))
+    return tuple(found.values())
+
+
+def open_home(path: Path) -> Home:
+    """The home in the directory `path`. Raises `Unavailable` where there is none."""
+    if not path.is_dir():
+        raise Unavailable(
+            f"There is no home at {path}:",
+            cause="it is not a directory." if path.exists() else "there is no such directory.",
+            next_step="Check the path, or see `reverie homes` for the homes found.",
+        )
+    for kind in KINDS:
+        if kind.detect(path):
+            return kind.open(path)
+    raise Unavailable(
+        f"{path} is not a home that Reverie knows:",
+        cause=f"nothing in it belongs to one of: {', '.join(kind.kind for kind in KINDS)}.",
+        next_step="Give the directory that holds the agent's memories, for example ~/.xum.",
+    )
