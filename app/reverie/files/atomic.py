@@ -259,19 +259,20 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
         except FileExistsError:
             return False
         return True
-    ours = directory.lstat(temp).st_ino
-    try:
-        if not directory.exchange(temp, name):
-            directory.replace(temp, name)
-            return True
-    except FileNotFoundError:
-        return False
-    try:
-        if directory.read(temp) == current:
-            return True
-    except (IsADirectoryError, NotRegularFileError, SwappedError):
-        pass  # no file any more, so certainly not what the check saw
-    _put_back(directory, temp, name, ours)
+    with contextlib.ExitStack() as held:
+        ours = held.enter_context(directory.held(temp))
+        try:
+            if not directory.exchange(temp, name):
+                directory.replace(temp, name)
+                return True
+        except FileNotFoundError:
+            return False
+        try:
+            if directory.read(temp) == current:
+                return True
+        except (IsADirectoryError, NotRegularFileError, SwappedError):
+            pass  # no file any more, so certainly not what the check saw
+        _put_back(directory, temp, name, ours, held)
     return False
 
 
@@ -282,17 +283,17 @@ def _current(directory: Directory, name: str) -> bytes | None:
         return None
 
 
-def _put_back(directory: Directory, temp: str, name: str, ours: int) -> None:
+def _put_back(directory: Directory, temp: str, name: str, ours: int, held: contextlib.ExitStack) -> None:
     """Undo an exchange that took out something newer than expected; `ours` is the inode that has to come out
     again.
 
     Whoever writes between our two exchanges comes out instead and is put back in the same way, so that the
     newest version always ends under its name. A name that is gone was deleted after us: then that is the
-    newest state.
+    newest state. `held` keeps every inode that is compared from being given to a new file.
     """
     expected = ours
     while True:
-        put = directory.lstat(temp).st_ino
+        put = held.enter_context(directory.held(temp))
         try:
             back = directory.exchange(temp, name)
         except FileNotFoundError:

@@ -12,13 +12,14 @@ they become words) and `SwappedError`. A `Directory` belongs to the thread that 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import functools
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -31,6 +32,7 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _NOCTTY = getattr(os, "O_NOCTTY", 0)
+_PATH = getattr(os, "O_PATH", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 
 _RENAME_NOREPLACE = 1
@@ -105,6 +107,18 @@ class Directory:
     def stat(self) -> os.stat_result:
         """Of this directory."""
         return os.stat(self.path if self._fd is None else self._fd)  # noqa: PTH116 - needs the descriptor
+
+    @contextlib.contextmanager
+    def held(self, name: str) -> Iterator[int]:
+        """The inode number of `name`, whatever it is, which no other file can get until the block ends."""
+        if not _PATH or self._fd is None:
+            yield self.lstat(name).st_ino
+            return
+        fd = os.open(name, _PATH | _NOFOLLOW, dir_fd=self._fd)
+        try:
+            yield os.fstat(fd).st_ino
+        finally:
+            os.close(fd)
 
     def create(self, name: str, mode: int) -> int:
         """A new file, open for writing. Raises FileExistsError for anything there, symlinks included."""

@@ -51,6 +51,8 @@ class Sidecar:
         self.path = path
         self._lock_dir = lock_dir
         self._clock = clock
+        # What we wrote last: bytes of our own spelling that differ from it differ in what they say.
+        self._own: bytes | None = None
 
     def read(self) -> SidecarRead:
         """Takes no lock: every writer replaces the file whole. Raises Unavailable."""
@@ -83,7 +85,8 @@ class Sidecar:
         if changed is None:
             return _parse(raw, self.path).data  # anew, because `change` may have edited what it was given
         written = stringify(changed)
-        if written == raw or _says(written, changed, _parse(raw, self.path).data):
+        own = raw is not None and raw == self._own
+        if written == raw or (not own and _says_same(written, changed, _parse(raw, self.path).data)):
             return changed
         self._write(raw, written, keep_aside=seen.state == "unreadable")
         return changed
@@ -99,6 +102,7 @@ class Sidecar:
                 if keep_aside and raw is not None:
                     self._keep_aside(directory, real.name, raw)
                 replace_file(directory, real.name, written, check=check)
+                self._own = written
         except OSError as error:
             raise mendable_from_os(error, f"“{self.path.name}” could not be written.") from error
 
@@ -139,8 +143,8 @@ class _OvertakenError(Exception):
     """The bytes on disk are no longer those that were read."""
 
 
-def _says(written: bytes, changed: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Whether an object says what it said before; Python's == alone takes 1 for true and does not see order."""
+def _says_same(written: bytes, changed: dict[str, Any], before: dict[str, Any]) -> bool:
+    """Whether an object says what it said; Python's == alone takes 1 for true and does not see order."""
     return changed == before and written == stringify(before)
 
 
