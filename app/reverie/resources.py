@@ -1,7 +1,7 @@
 """Files that come with the program: icons, the demo home, screenshots.
 
-In a source tree they lie in `resources/` at the top, in an installed wheel inside the package. Nothing here writes:
-whoever wants to change a resource (the demo home) copies it first.
+In a source tree they lie in `resources/` at the top, in an installed wheel inside the package. Nothing here
+writes: whoever wants to change a resource (the demo home) copies it first.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def resources_directory() -> Path:
 def resource(name: str) -> Path:
     """The path of one resource, `/` between the parts (`icons/pin.svg`).
 
-    Raises `FileNotFoundError` for a name that does not exist and `ValueError` for one that leaves the directory:
-    both are bugs of ours.
+    Raises `FileNotFoundError` for a name that does not exist and `ValueError` for one that leaves the
+    directory: both are bugs of ours.
     """
     parts = PurePosixPath(name).parts
     if not parts or ".." in parts or PurePosixPath(name).is_absolute():
