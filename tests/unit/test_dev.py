@@ -1,0 +1,274 @@
+"""The chores of `packaging/dev.py`: what it decides, without making an environment."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dev
+import system_libraries
+
+PROJECT = Path(__file__).resolve().parents[2]
+LDD = """\
+/x/PySide6/QtWidgets.abi3.so:
+\tlinux-vdso.so.1 (0x00007ffd)
+\tlibQt6Gui.so.6 => /x/PySide6/Qt/lib/libQt6Gui.so.6 (0x00007f)
+\tlibEGL.so.1 => not found
+/x/PySide6/Qt/plugins/platforms/libqxcb.so:
+\tlibEGL.so.1 => not found
+\tlibxcb-cursor.so.0 => not found
+\tlibodd.so.3 => not found
+"""
+
+
+def locked(lock: Path) -> dict[str, str]:
+    """Package name -> its whole entry, hashes included."""
+    entries = re.split(r"^(?=\S)", lock.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {entry.partition("==")[0]: entry for entry in entries if "==" in entry}
+
+
+def wanted(requirements: list[str]) -> set[str]:
+    return {re.split(r"[ <>=;]", text)[0].lower().replace("_", "-") for text in requirements}
+
+
+# --- the lock files ---
+
+
+@pytest.mark.parametrize("lock", dev.LOCKS, ids=lambda path: path.name)
+def test_every_locked_package_has_an_exact_version_and_hashes_and_no_address(lock: Path) -> None:
+    text = lock.read_text(encoding="utf-8")
+    assert text.startswith(dev.LOCK_HEADER)
+    assert "://" not in text
+    assert "--index" not in text
+    for name, entry in locked(lock).items():
+        assert "--hash=sha256:" in entry, name
+
+
+def test_the_lock_files_hold_every_requirement_of_the_project() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    program, tools = (set(locked(lock)) for lock in dev.LOCKS)
+    assert wanted(project["project"]["dependencies"]) <= program
+    assert wanted(project["dependency-groups"]["dev"]) <= tools
+    assert wanted(project["build-system"]["requires"]) <= tools, "the build backend is locked too"
+
+
+def test_both_lock_files_agree_on_what_they_share() -> None:
+    program, tools = (locked(lock) for lock in dev.LOCKS)
+    for name in program.keys() & tools.keys():
+        assert program[name].splitlines()[0] == tools[name].splitlines()[0]
+
+
+# --- system libraries ---
+
+
+def test_each_missing_library_is_named_once_in_order() -> None:
+    assert system_libraries.missing_libraries(LDD) == ("libEGL.so.1", "libxcb-cursor.so.0", "libodd.so.3")
+
+
+def test_missing_libraries_become_debian_packages_and_unknown_ones_stay_libraries() -> None:
+    libraries = ["libgthread-2.0.so.0", "libglib-2.0.so.0", "libodd.so.3"]
+    assert system_libraries.debian_packages(libraries) == (("libglib2.0-0",), ("libodd.so.3",))
+
+
+def test_on_debian_the_message_is_one_command_and_names_what_no_package_holds() -> None:
+    text = system_libraries.libraries_message(["libEGL.so.1", "libodd.so.3"], apt=True, dnf=False)
+    assert "sudo apt-get install -y libegl1\n" in text
+    assert "libodd.so.3" in text
+
+
+def test_on_fedora_the_command_asks_for_the_libraries_by_name() -> None:
+    text = system_libraries.libraries_message(["libEGL.so.1"], apt=False, dnf=True)
+    assert "sudo dnf install -y 'libEGL.so.1()(64bit)'" in text
+
+
+def test_elsewhere_the_message_names_the_libraries_and_no_command() -> None:
+    text = system_libraries.libraries_message(["libEGL.so.1"], apt=False, dnf=False)
+    assert "libEGL.so.1" in text
+    assert "sudo" not in text
+
+
+def test_a_missing_offscreen_library_stops_and_a_missing_window_library_only_warns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dev, "can_apt", lambda: False)
+    monkeypatch.setattr(dev, "qt_misses", lambda _: ("libxcb-cursor.so.0",))
+    dev.ensure_libraries()
+    assert "libxcb-cursor.so.0" in capsys.readouterr().err
+    monkeypatch.setattr(dev, "qt_misses", lambda _: ("libEGL.so.1",))
+    with pytest.raises(dev.Stop, match=r"libEGL\.so\.1"):
+        dev.ensure_libraries()
+
+
+# --- the environment ---
+
+
+def make_venv(directory: Path, config: str) -> Path:
+    python = dev.python_in(directory)
+    python.parent.mkdir(parents=True)
+    python.touch()
+    (directory / "pyvenv.cfg").write_text(config, encoding="utf-8")
+    return directory
+
+
+@pytest.mark.parametrize("key", ["version", "version_info"])
+def test_the_version_of_an_environment_is_read_from_its_configuration(tmp_path: Path, key: str) -> None:
+    venv = make_venv(tmp_path / "venv", f"home = /usr/bin\n{key} = 3.11.7\nodd line\n")
+    assert dev.venv_version(venv) == (3, 11, 7)
+
+
+def test_an_environment_without_python_or_configuration_has_no_version(tmp_path: Path) -> None:
+    assert dev.venv_version(tmp_path) == ()
+    (tmp_path / "pyvenv.cfg").write_text("version = 3.11.7\n", encoding="utf-8")
+    assert dev.venv_version(tmp_path) == ()
+    assert dev.OLDEST_PYTHON > (), "so it is made anew"
+
+
+def test_python_lies_where_each_platform_puts_it() -> None:
+    assert dev.python_in(Path("v"), windows=False) == Path("v/bin/python")
+    assert dev.python_in(Path("v"), windows=True) == Path("v/Scripts/python.exe")
+
+
+def test_the_stamp_changes_with_any_file_and_any_fact(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("ab", encoding="utf-8")
+    two.write_text("c", encoding="utf-8")
+    stamp = dev.stamp_of([one, two], "3.11.7", "/here")
+    assert dev.stamp_of([one, two], "3.11.7", "/here") == stamp
+    assert dev.stamp_of([one, two], "3.12.0", "/here") != stamp
+    assert dev.stamp_of([one, two], "3.11.7", "/there") != stamp
+    one.write_text("a", encoding="utf-8")
+    two.write_text("bc", encoding="utf-8")
+    assert dev.stamp_of([one, two], "3.11.7", "/here") != stamp, "not the same bytes cut elsewhere"
+
+
+@pytest.mark.parametrize("environ", [{}, {"LANG": "C"}, {"LC_ALL": "POSIX", "LANG": "de_DE.UTF-8"}])
+def test_where_the_locale_is_c_children_get_utf8(environ: dict[str, str]) -> None:
+    assert dev.child_environment(environ, linux=True)["LC_ALL"] == "C.UTF-8"
+    assert dev.child_environment(environ, linux=False).get("LC_ALL") == environ.get("LC_ALL")
+
+
+def test_a_locale_of_ones_own_is_kept() -> None:
+    child = dev.child_environment({"LANG": "de_DE.UTF-8"}, linux=True)
+    assert "LC_ALL" not in child
+
+
+def test_settings_that_would_lead_pip_out_of_the_environment_are_not_passed_on() -> None:
+    child = dev.child_environment({"PIP_TARGET": "/x", "PYTHONPATH": "/y", "PIP_CERT": "/z"})
+    assert "PIP_TARGET" not in child
+    assert "PYTHONPATH" not in child
+    assert child["PIP_CERT"] == "/z", "proxies, mirrors and certificates are the user's business"
+
+
+def test_a_python_without_ensurepip_is_told_which_package_to_install() -> None:
+    text = dev.missing_venv_message(["ensurepip"], "python3.11-venv", debian=True)
+    assert "lacks ensurepip" in text
+    assert "sudo apt-get install -y python3.11-venv" in text
+    assert "apt-get" not in dev.missing_venv_message(["venv"], "python3.11-venv", debian=False)
+
+
+# --- commands and their arguments ---
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that would have been run, with set-up left out."""
+    commands: list[list[str]] = []
+
+    def replace_by(command: list[object], **_: str) -> int:
+        commands.append([str(part) for part in command])
+        return 7
+
+    monkeypatch.setattr(dev, "set_up", lambda: Path("python"))
+    monkeypatch.setattr(dev, "replace_by", replace_by)
+    return commands
+
+
+def test_run_passes_its_arguments_on_as_they_are(started: list[list[str]]) -> None:
+    arguments = ["status", "--home", "a b", "--", "--json"]
+    assert dev.main(["run", *arguments]) == 7
+    assert started == [["python", "-m", "reverie", *arguments]]
+
+
+def test_run_opens_the_window_where_there_is_a_display(
+    started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dev, "has_display", lambda *_: True)
+    dev.main(["run"])
+    assert started == [["python", "-m", "reverie"]]
+
+
+def test_run_without_a_display_says_so_and_takes_the_tour(
+    started: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(dev, "has_display", lambda *_: False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert dev.main(["run"]) == 7
+    assert started[0][:3] == ["python", "-m", "reverie.ui.tour"]
+    assert Path(started[0][3]).parent == tmp_path
+    assert "DISPLAY" in capsys.readouterr().err
+
+
+def test_only_linux_can_lack_a_display() -> None:
+    assert not dev.has_display({}, "linux")
+    assert dev.has_display({"WAYLAND_DISPLAY": "wayland-0"}, "linux")
+    assert dev.has_display({}, "darwin")
+    assert dev.has_display({}, "win32")
+
+
+def test_pytest_arguments_may_follow_two_dashes() -> None:
+    assert dev.pytest_arguments(["--", "-k", "lease"]) == ["-k", "lease"]
+    assert dev.pytest_arguments(["-k", "--"]) == ["-k", "--"]
+
+
+def test_a_campaign_writes_its_report_where_it_is_told_or_says_where(
+    started: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    dev.main(["campaign", "--report", "here.md", "kills"])
+    dev.main(["campaign"])
+    told, chosen = started
+    assert told[2:] == ["--report", "here.md", "kills"]
+    assert chosen[-2] == "--report"
+    assert chosen[-1] in capsys.readouterr().err
+
+
+def test_shots_needs_a_directory(started: list[list[str]], capsys: pytest.CaptureFixture[str]) -> None:
+    assert dev.main(["shots"]) == 1
+    assert "directory" in capsys.readouterr().err
+    assert not started
+
+
+def test_an_unknown_command_is_wrong_usage_and_shows_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert dev.main(["frobnicate"]) == 2
+    shown = capsys.readouterr()
+    assert "frobnicate" in shown.err
+    assert all(f"\n  {name}" in shown.err for name in dev.COMMANDS)
+    assert not shown.out
+
+
+def test_a_failed_step_shows_its_whole_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not dev.step("a step", [sys.executable, "-c", "print('out'); raise SystemExit('why')"])
+    shown = capsys.readouterr().err
+    assert "FAILED  a step" in shown
+    assert "out" in shown
+    assert "why" in shown
+
+
+def test_a_step_that_went_well_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert dev.step("a step", [sys.executable, "-c", "print('noise')"])
+    assert re.fullmatch(r"  ok      a step \(\d+\.\d s\)\n", capsys.readouterr().err)
+
+
+def test_it_starts_from_a_bare_python_without_the_environment() -> None:
+    command = [sys.executable, "-S", "-E", str(PROJECT / "packaging" / "dev.py"), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == dev.USAGE
