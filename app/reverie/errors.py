@@ -1,8 +1,8 @@
 """The two families of error.
 
 `MendableError` is for what a person can mend: it always carries a title, a cause and a next step, and every
-surface (window, command line, Activity) shows those three. Any other exception is a bug of ours and goes to the
-crash path. Each I/O layer makes this split once, at its edge; nothing above it catches `OSError`.
+surface (window, command line, Activity) shows those three. Any other exception is a bug of ours and goes to
+the crash path. Each I/O layer makes this split once, at its edge; nothing above it catches `OSError`.
 
 `reason` is one machine word (`conflict`, `unavailable`, ...) that scripts and tests may rely on.
 """
@@ -17,7 +17,9 @@ class MendableError(Exception):
 
     reason = "error"
 
-    def __init__(self, title: str, *, cause: str = "", next_step: str = "", reason: str | None = None) -> None:
+    def __init__(
+        self, title: str, *, cause: str = "", next_step: str = "", reason: str | None = None
+    ) -> None:
         super().__init__(title)
         self.title = title
         self.cause = cause
@@ -74,7 +76,10 @@ _NEXT_STEPS = {
     errno.EDQUOT: ("The disk quota is used up.", "Free some space and try again."),
     errno.EFBIG: ("The file size limit of this process is reached.", "Raise the limit and try again."),
     errno.EACCES: ("Permission is denied.", "Check who owns the file and its folder, and their modes."),
-    errno.EPERM: ("The operation is not permitted.", "Check who owns the file and its folder, and their modes."),
+    errno.EPERM: (
+        "The operation is not permitted.",
+        "Check who owns the file and its folder, and their modes.",
+    ),
     errno.EROFS: ("The file system is mounted read-only.", "Mount it writable, or work on a copy."),
     errno.ENOENT: ("It is no longer there.", "Refresh and try again."),
     errno.ENAMETOOLONG: ("The name is too long for this file system.", "Choose a shorter name."),
@@ -86,6 +91,7 @@ _NEXT_STEPS = {
 def mendable_from_os(error: OSError, title: str) -> MendableError:
     """Turn an OS error into words once, at the edge where it happens. `title` says what was not done."""
     cause, next_step = _NEXT_STEPS.get(
-        error.errno or 0, (f"The system says: {error.strerror or error}.", "Try again; if it stays, check the disk.")
+        error.errno or 0,
+        (f"The system says: {error.strerror or error}.", "Try again; if it stays, check the disk."),
     )
     return Unavailable(title, cause=cause, next_step=next_step)

@@ -1,7 +1,7 @@
 """Memory paths: the virtual names `/memories/<scope>/<relative>` that people and models see.
 
-Pure text rules, applied before anything touches the disk (formats/mux.md section 5). Containment on disk is the
-business of `files.rooted`; both together are the security envelope that `memory.store` enforces.
+Pure text rules, applied before anything touches the disk (formats/mux.md section 5). Containment on disk is
+the business of `files.rooted`; both together are the security envelope that `memory.store` enforces.
 """
 
 from __future__ import annotations
@@ -17,8 +17,12 @@ ROOT = "/memories"
 _ENCODED = re.compile(r"%(?:2e|2f|5c)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MARKUP = re.compile(r'[<>"]')
-# What JavaScript's String.prototype.trim removes; Python's strip() differs (it keeps U+FEFF, drops U+001C-U+001F).
-_JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+# What JavaScript's String.prototype.trim removes; Python's strip() differs (it keeps U+FEFF, drops
+# U+001C-U+001F).
+_JS_SPACE = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
+    "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 _NEXT_STEP = "Use a path such as /memories/global/notes.md."
 
 
@@ -69,7 +73,8 @@ def parse_memory_path(text: str) -> MemoryPath:
 
 
 def memory_path(scope: Scope, rel: str) -> MemoryPath:
-    """The path of a file that was found on disk; `rel` is `/`-separated and is not checked against the rules."""
+    """The path of a file that was found on disk; `rel` is `/`-separated and is not checked against the
+    rules."""
     return MemoryPath(scope, tuple(rel.split("/")) if rel else ())
 
 
@@ -88,7 +93,7 @@ def segment_problem(segment: str) -> str | None:
     if _CONTROL.search(segment):
         return "control characters are not allowed"
     if _MARKUP.search(segment):
-        return "the characters < > and \" are not allowed"
+        return 'the characters < > and " are not allowed'
     return None
 
 

@@ -1,0 +1,77 @@
+"""How commands answer: text for people or JSON for programs on stdout, one line of trouble on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from reverie.errors import Ambiguous, MendableError
+
+DONE, FAILED, WRONG_USAGE = 0, 1, 2
+
+
+def print_json(value: Any) -> None:
+    """One JSON document; names that are no valid text are escaped, never a crash."""
+    _write(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_json_line(value: Any) -> None:
+    """One JSON document on one line, flushed, so that the other end of a pipe can go on."""
+    _write(json.dumps(value, ensure_ascii=False))
+    sys.stdout.flush()
+
+
+def print_text(text: str) -> None:
+    _write(text)
+
+
+def print_table(rows: Iterable[tuple[str, ...]]) -> None:
+    """Columns side by side, as wide as they need."""
+    table = list(rows)
+    if not table:
+        return
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        _write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def failed(error: MendableError, *, as_json: bool) -> int:
+    """Say what a person can mend; the exit code that belongs to it."""
+    if as_json:
+        print_json(
+            {"error": error.title, "reason": error.reason, "cause": error.cause, "nextStep": error.next_step}
+        )
+    trouble(str(error))
+    return WRONG_USAGE if isinstance(error, Ambiguous) else FAILED
+
+
+def trouble(line: str) -> None:
+    """One line on stderr."""
+    sys.stderr.write(" ".join(printable(line).split()) + "\n")
+
+
+def printable(text: str) -> str:
+    """Untrusted text for a terminal: control characters and unpaired surrogates are shown escaped."""
+    return "".join(
+        character
+        if character == "\n" or character.isprintable()
+        else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def ops_rows(ops: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """The operation table of a run."""
+    rows = [("APPLIED", "COMMAND", "PATH", "NOTE")]
+    for op in ops:
+        path = op["path"] + (f" -> {op['newPath']}" if op.get("newPath") else "")
+        rows.append(
+            ("yes" if op["applied"] else "no", op["command"], printable(path), printable(op.get("note", "")))
+        )
+    return rows if len(rows) > 1 else []
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")

@@ -1,0 +1,95 @@
+"""The command line as data: one parser, one table of commands. The README's command table is tested against
+it.
+
+`--home`, `--profile`, `--json` and `--now` may stand before or after the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+TRIGGERS = ("manual", "compaction", "launch", "archive")
+
+COMMANDS: dict[str, str] = {
+    "homes": "homes found, with kind, projects, workspaces, counts",
+    "tree": "the three scopes as a tree with pins, use, size, description",
+    "memory": "JSON lines in, JSON lines out, one memory command a line",
+    "status": "what was consolidated when, for workspace, project and global memory",
+    "consolidate": "one dream: tidy the memories of a workspace",
+    "runs": "runs so far, newest first",
+    "diff": "what one run changed, as a unified diff",
+    "revert": "undo one run",
+}
+
+_WITH_CONTEXT = ("tree", "memory", "status", "consolidate")
+_WITH_RUN = ("diff", "revert")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line. Without a command the window opens."""
+    common = _common(suppress=True)
+    parser = argparse.ArgumentParser(
+        prog="reverie",
+        description="A desktop memory browser for coding agents. Without a command the window opens.",
+        parents=[_common(suppress=False)],
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    parser.add_argument("--demo", action="store_true", help="open a throw-away copy of the demo home")
+    parser.add_argument("--offscreen", action="store_true", help="render without a display")
+    parser.add_argument("--screenshot", type=Path, metavar="FILE", help="render, save a PNG, exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, help_text in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=help_text, description=help_text, parents=[common], allow_abbrev=False
+        )
+        if name in _WITH_CONTEXT:
+            _add_context(command, suppress=True)
+        if name in _WITH_RUN:
+            command.add_argument("run", metavar="RUN", help="a run id, as `reverie runs` lists them")
+        if name == "consolidate":
+            command.add_argument(
+                "--dry-run", action="store_true", help="show what it would do; change nothing"
+            )
+            command.add_argument("--trigger", choices=TRIGGERS, default="manual", help="why it runs")
+            command.add_argument(
+                "--engine", default="rules", metavar="rules|PROVIDER:MODEL", help="who does the thinking"
+            )
+        if name == "runs":
+            command.add_argument("--limit", type=int, metavar="N", help="at most N runs")
+    return parser
+
+
+def _common(*, suppress: bool) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    absent = argparse.SUPPRESS if suppress else None
+    parser.add_argument(
+        "--home",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        default=absent,
+        help="an agent's home; repeatable for the window",
+    )
+    parser.add_argument(
+        "--profile", type=Path, metavar="DIR", default=absent, help="put all of Reverie's own files here"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS if suppress else False,
+        help="machine output on stdout",
+    )
+    parser.add_argument(
+        "--now", type=int, metavar="MS", default=absent, help="recorded time, UTC ms since the epoch"
+    )
+    if not suppress:
+        _add_context(parser, suppress=False)
+    return parser
+
+
+def _add_context(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
+    absent = argparse.SUPPRESS if suppress else None
+    parser.add_argument("--workspace", metavar="ID", default=absent, help="a workspace of the home")
+    parser.add_argument("--project", metavar="PATH", default=absent, help="a project of the home")

@@ -1,0 +1,70 @@
+"""Which home and which scope context a command means; an ambiguous one lists the choices (exit 2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reverie.clock import Clock
+from reverie.compose import discover_homes, open_parts
+from reverie.errors import Ambiguous, Unavailable
+from reverie.homes.base import ScopeContext
+from reverie.profile import Profile
+from reverie.services.parts import HomeParts
+
+
+def the_home(given: list[Path] | None, profile: Profile, clock: Clock) -> HomeParts:
+    """The one home a command works on. Raises `Ambiguous`, or `Unavailable` when there is none."""
+    if given and len(given) > 1:
+        raise Ambiguous(
+            "This command works on one home.", choices=tuple(map(str, given)), next_step="Give --home once."
+        )
+    if given:
+        return open_parts(given[0], profile, clock)
+    found = discover_homes()
+    if not found:
+        raise Unavailable(
+            "No agent's home was found.", next_step="Name one with --home DIR, or try `reverie --demo`."
+        )
+    if len(found) > 1:
+        raise Ambiguous(
+            "More than one home was found.",
+            choices=tuple(str(home.root) for home in found),
+            next_step="Name one with --home DIR.",
+        )
+    return open_parts(found[0].root, profile, clock)
+
+
+def the_context(parts: HomeParts, workspace: str | None, project: str | None) -> ScopeContext:
+    """The scope context of a command. Raises `Ambiguous` when the home has several workspaces and none was
+    named."""
+    home = parts.home
+    if workspace is not None:
+        known = home.contents().workspaces()
+        context = home.context(
+            workspace_id=workspace, project_path=project, project_given=project is not None
+        )
+        on_disk = {root.key for root in home.roots()}
+        if workspace not in {found.id for found in known} and f"workspace/{workspace}" not in on_disk:
+            raise Ambiguous(
+                f"This home has no workspace {workspace}.",
+                choices=_choices(parts),
+                next_step="Name one with --workspace ID.",
+            )
+        return context
+    if project is not None:
+        return home.context(project_path=project, project_given=True)
+    workspaces = home.contents().workspaces()
+    if len(workspaces) > 1:
+        raise Ambiguous(
+            "This home has several workspaces.",
+            choices=_choices(parts),
+            next_step="Name one with --workspace ID.",
+        )
+    return home.context(workspace_id=workspaces[0].id if workspaces else None)
+
+
+def _choices(parts: HomeParts) -> tuple[str, ...]:
+    return tuple(
+        f"{workspace.id} ({workspace.title or workspace.name})"
+        for workspace in parts.home.contents().workspaces()
+    )

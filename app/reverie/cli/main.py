@@ -1,0 +1,303 @@
+"""The commands: parse, open, do, answer. Exit 0 done; 1 failed, skipped, held or in conflict; 2 wrong usage.
+
+Each command is one function from (arguments, session) to an exit code. What a person can mend ends as one
+line on stderr (and `reason` in the JSON); a bug ends as a traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from reverie import __version__
+from reverie.cli import answers
+from reverie.cli.answers import DONE, FAILED, print_json, print_json_line, print_table, print_text, printable
+from reverie.cli.arguments import build_parser
+from reverie.cli.context import the_context, the_home
+from reverie.clock import Clock, fixed_clock, system_clock
+from reverie.compose import discover_homes, open_parts
+from reverie.errors import MendableError
+from reverie.homes.base import Scope
+from reverie.profile import Profile
+from reverie.services.parts import HomeParts
+
+
+class Session:
+    """What the options of one invocation amount to."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.as_json: bool = arguments.json
+        self.profile = Profile.under(arguments.profile) if arguments.profile else Profile.default()
+        self.clock: Clock = system_clock if arguments.now is None else fixed_clock(arguments.now)
+
+    def home(self, clock: Clock | None = None) -> HomeParts:
+        return the_home(self.arguments.home, self.profile, clock or self.clock)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one invocation; returns the exit code."""
+    arguments = build_parser().parse_args(argv)
+    if arguments.version:
+        print_text(__version__)
+        return DONE
+    session = Session(arguments)
+    try:
+        return _COMMANDS[arguments.command](session)
+    except MendableError as error:
+        return answers.failed(error, as_json=session.as_json)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return DONE
+
+
+def _window(session: Session) -> int:
+    from reverie.ui.app import run_window
+
+    arguments = session.arguments
+    return run_window(
+        homes=tuple(arguments.home or ()),
+        profile=session.profile,
+        clock=session.clock,
+        workspace_id=arguments.workspace,
+        demo=arguments.demo,
+        offscreen=arguments.offscreen,
+        screenshot=arguments.screenshot,
+    )
+
+
+def _homes(session: Session) -> int:
+    given = session.arguments.home
+    roots = given if given else [found.root for found in discover_homes()]
+    homes = [_home_json(open_parts(root, session.profile, session.clock)) for root in roots]
+    if session.as_json:
+        print_json(homes)
+        return DONE
+    if not homes:
+        print_text("No agent's home was found. Name one with --home DIR, or try `reverie --demo`.")
+    for home in homes:
+        counts = ", ".join(f"{count} {scope}" for scope, count in home["counts"].items())
+        print_text(f"{home['root']}  ({home['kind']}; memories: {counts})")
+        rows = [
+            ("", workspace["id"], printable(workspace["name"]), printable(project["name"]), _marks(workspace))
+            for project in home["projects"]
+            for workspace in project["workspaces"]
+        ]
+        print_table(rows)
+        for problem in home["problems"]:
+            answers.trouble(problem)
+    return DONE
+
+
+def _home_json(parts: HomeParts) -> dict[str, Any]:
+    home = parts.home
+    contents = home.contents()
+    counts = dict.fromkeys((scope.value for scope in Scope), 0)
+    for root in home.roots(contents):
+        from reverie.services.parts import rooted_files
+
+        counts[root.scope.value] += sum(entry.kind == "file" for entry in rooted_files(root).walk().entries)
+    return {
+        "id": parts.home_id,
+        "root": str(home.root),
+        "kind": home.kind,
+        "label": home.label,
+        "projects": [
+            {
+                "path": project.path,
+                "name": project.name,
+                "workspaces": [
+                    {
+                        "id": workspace.id,
+                        "name": workspace.name,
+                        "title": workspace.title,
+                        "projectPaths": list(workspace.project_paths),
+                        "multiProject": workspace.multi_project,
+                        "archived": workspace.archived,
+                        "parentId": workspace.parent_id,
+                    }
+                    for workspace in project.workspaces
+                ],
+            }
+            for project in contents.projects
+        ],
+        "workspaces": len(contents.workspaces()),
+        "counts": counts,
+        "orphans": [
+            {
+                "kind": orphan.kind,
+                "directory": str(orphan.directory),
+                "label": orphan.label,
+                "reason": orphan.reason,
+            }
+            for orphan in contents.orphans
+        ],
+        "problems": list(contents.problems),
+    }
+
+
+def _marks(workspace: dict[str, Any]) -> str:
+    return ", ".join(
+        name
+        for name, key in (("archived", "archived"), ("several projects", "multiProject"))
+        if workspace[key]
+    )
+
+
+def _tree(session: Session) -> int:
+    from reverie.cli.tree_text import tree_lines
+    from reverie.memory.listing import tree
+    from reverie.services.workbench import Workbench
+
+    parts = session.home()
+    context = the_context(parts, session.arguments.workspace, session.arguments.project)
+    view = Workbench(parts).view(context)
+    nodes = [tree(scope, view.scopes[scope]) for scope in Scope]
+    if session.as_json:
+        print_json(nodes)
+    else:
+        print_text("\n".join(tree_lines(nodes)))
+    return DONE
+
+
+def _memory(session: Session) -> int:
+    from reverie.cli.memory_lines import LineClock, MemoryLines
+
+    clock = LineClock(session.clock)
+    parts = session.home(clock)
+    lines = MemoryLines(
+        parts, clock, workspace_id=session.arguments.workspace, project=session.arguments.project
+    )
+    source = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace", newline="\n")
+    for answer in lines.answer_all(source):
+        print_json_line(answer)
+    return DONE
+
+
+def _status(session: Session) -> int:
+    from reverie.cli.status_text import status_lines
+    from reverie.dream.coverage import status_of
+
+    parts = session.home()
+    context = the_context(parts, session.arguments.workspace, session.arguments.project)
+    status = status_of(parts.coverage.load(), context, now=session.clock())
+    if session.as_json:
+        print_json(status.as_json())
+    else:
+        print_text("\n".join(status_lines(status, now=session.clock())))
+    for problem in status.problems:
+        answers.trouble(problem)
+    return DONE
+
+
+def _consolidate(session: Session) -> int:
+    from reverie.dream.service import DreamRequest
+    from reverie.services.workbench import engine_named
+
+    arguments = session.arguments
+    engine = engine_named(arguments.engine)
+    parts = session.home()
+    context = the_context(parts, arguments.workspace, arguments.project)
+    cancel = threading.Event()
+    previous = signal.signal(signal.SIGINT, lambda _number, _frame: cancel.set())
+    try:
+        result = parts.dreams.run(
+            DreamRequest(context, arguments.trigger, engine.name, arguments.dry_run), engine, cancel=cancel
+        )
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    if session.as_json:
+        told = {
+            "runId": result.run_id,
+            "outcome": result.outcome,
+            "reason": result.reason,
+            "dryRun": arguments.dry_run,
+        }
+        body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
+        print_json({**body, **told})
+    elif result.succeeded:
+        print_table(answers.ops_rows(result.ops))
+        print_text(
+            f"{result.summary}\nRun {result.run_id}: {result.outcome}. No model was used: 0 tokens, no cost."
+        )
+    if result.succeeded:
+        return DONE
+    answers.trouble(
+        f"{result.summary} {result.next_step}" if result.next_step not in result.summary else result.summary
+    )
+    return FAILED
+
+
+def _runs(session: Session) -> int:
+    parts = session.home()
+    records = parts.runs.all(limit=session.arguments.limit)
+    if session.as_json:
+        print_json([record.as_json() for record in records])
+    else:
+        print_table(
+            (
+                record.id,
+                record.kind,
+                record.outcome
+                + (", reverted" if record.reverted else "")
+                + (", dry run" if record.dry_run else ""),
+                record.engine,
+                printable(record.summary),
+            )
+            for record in records
+        )
+    for problem in parts.runs.problems:
+        answers.trouble(problem)
+    return DONE
+
+
+def _diff(session: Session) -> int:
+    from reverie.memory.diff import unified
+    from reverie.services.workbench import Workbench
+
+    changes = Workbench(session.home()).run_changes(session.arguments.run)
+    diffs = [(change, unified(change.before, change.after, change.path.lstrip("/"))) for change in changes]
+    if session.as_json:
+        print_json([{"path": change.path, "note": change.note, "diff": diff} for change, diff in diffs])
+    elif diffs:
+        print_text("".join(diff for _change, diff in diffs).rstrip("\n"))
+    return DONE
+
+
+def _revert(session: Session) -> int:
+    result = session.home().reverter.revert(session.arguments.run)
+    if session.as_json:
+        print_json(
+            {
+                "runId": result.run_id,
+                "reverted": result.reverted,
+                "summary": result.summary,
+                "restored": list(result.restored),
+                "conflicts": list(result.conflicts),
+                "reason": "conflict" if result.conflicts else "",
+            }
+        )
+    else:
+        print_text(result.summary)
+    if result.conflicts:
+        answers.trouble(result.summary)
+        return FAILED
+    return DONE
+
+
+_COMMANDS: dict[str | None, Callable[[Session], int]] = {
+    None: _window,
+    "homes": _homes,
+    "tree": _tree,
+    "memory": _memory,
+    "status": _status,
+    "consolidate": _consolidate,
+    "runs": _runs,
+    "diff": _diff,
+    "revert": _revert,
+}

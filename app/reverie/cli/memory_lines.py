@@ -1,0 +1,149 @@
+"""`reverie memory`: memory commands as JSON lines, for scripts, agents and tests (design.md section 5).
+
+Each line names its own context, actor and time; a bad line is answered and the next one goes on. Besides the
+six commands of an agent there are `read`, `save`, `pin` and `index`, what an editor does. An agent's views
+count as use, a person's never do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reverie.errors import Conflict, MendableError, StoreError
+from reverie.homes.base import Scope, ScopeContext, ScopeUnavailable
+from reverie.memory.commands import COMMANDS, MemoryCommands, normalise
+from reverie.memory.listing import index_entries, scan_scope
+from reverie.memory.store import MemoryStore
+from reverie.services.parts import HomeParts
+
+_ACTORS = ("agent", "user")
+
+
+class LineClock:
+    """The clock of a session of lines: a line's `now` holds for that line, else the clock given."""
+
+    def __init__(self, fallback: Any) -> None:
+        self._fallback = fallback
+        self.now: int | None = None
+
+    def __call__(self) -> int:
+        return int(self._fallback()) if self.now is None else self.now
+
+
+class MemoryLines:
+    """Answers lines over one home. `default_context` holds for lines that name none."""
+
+    def __init__(
+        self, parts: HomeParts, clock: LineClock, *, workspace_id: str | None, project: str | None
+    ) -> None:
+        self._parts = parts
+        self._clock = clock
+        self._workspace_id = workspace_id
+        self._project = project
+        self._changed: list[Path] = []
+
+    def answer_all(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """One answer a line, blank lines aside; what changed goes into the history at the end."""
+        try:
+            for line in lines:
+                if line.strip():
+                    yield self.answer(line)
+        finally:
+            if self._changed:
+                self._parts.snapshots.record(
+                    actor="agent", source="memory commands", subject="Memory commands", dirty=self._changed
+                )
+
+    def answer(self, line: str) -> dict[str, Any]:
+        """The answer to one line; never raises for what a person or a model can mend."""
+        try:
+            request = json.loads(line)
+            if not isinstance(request, dict):
+                raise StoreError("A line must be a JSON object.", reason="usage")
+            return self._dispatch(request)
+        except (ValueError, RecursionError):
+            return {"success": False, "error": "The line is not valid JSON."}
+        except MendableError as error:
+            return {"success": False, "error": str(error)}
+
+    def _dispatch(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        command, now = request.get("command"), request.get("now")
+        if now is not None and (not isinstance(now, int) or isinstance(now, bool)):
+            raise StoreError("now must be a whole number of milliseconds.", reason="usage")
+        self._clock.now = now
+        actor = request.get("actor") or ("agent" if command in COMMANDS else "user")
+        if actor not in _ACTORS:
+            raise StoreError(f"actor must be one of {', '.join(_ACTORS)}.", reason="usage")
+        context = self._context(request)
+        store = self._parts.store(context, actor=actor, after_change=self._changed.append)
+        if command in COMMANDS:
+            return MemoryCommands(store, count_reads=actor == "agent").execute(request)
+        own = {"read": self._read, "save": self._save, "pin": self._pin, "index": self._index}.get(
+            str(command)
+        )
+        if own is None:
+            known = ", ".join(sorted({*COMMANDS, "read", "save", "pin", "index"}))
+            raise StoreError(
+                f"Unknown command {command!r}.", next_step=f"Use one of {known}.", reason="usage"
+            )
+        return own(store, request, actor)
+
+    def _context(self, request: Mapping[str, Any]) -> ScopeContext:
+        workspace_id = request.get("workspace_id", self._workspace_id)
+        project = request.get("project_path", self._project)
+        for name, value in (("workspace_id", workspace_id), ("project_path", project)):
+            if value is not None and not isinstance(value, str):
+                raise StoreError(f"{name} must be text.", reason="usage")
+        given = "project_path" in request or self._project is not None
+        return self._parts.home.context(
+            workspace_id=workspace_id or None, project_path=project or None, project_given=given
+        )
+
+    @staticmethod
+    def _read(store: MemoryStore, request: Mapping[str, Any], actor: str) -> dict[str, Any]:
+        text = store.read_text(_path(request), as_use=actor == "agent")
+        return {"success": True, "content": text.content, "sha256": text.sha256}
+
+    @staticmethod
+    def _save(store: MemoryStore, request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
+        content, expected = request.get("content"), request.get("expected_sha256")
+        try:
+            if not isinstance(content, str) or not (expected is None or isinstance(expected, str)):
+                raise StoreError(
+                    "save needs content as text and expected_sha256 as text or null.", reason="usage"
+                )
+            return {"success": True, "sha256": store.save(_path(request), content, expected)}
+        except MendableError as error:
+            kind = "conflict" if isinstance(error, Conflict) else "error"
+            return {"success": False, "kind": kind, "error": str(error)}
+
+    @staticmethod
+    def _pin(store: MemoryStore, request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
+        pinned = request.get("pinned")
+        if not isinstance(pinned, bool):
+            raise StoreError("pin needs pinned as true or false.", reason="usage")
+        path = _path(request)
+        store.pin(path, pinned)
+        return {"success": True, "output": f"{'Pinned' if pinned else 'Unpinned'} {path.strip()}."}
+
+    def _index(self, store: MemoryStore, _request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
+        home, usage = self._parts.home, self._parts.usage.load()
+        entries: list[dict[str, Any]] = []
+        for scope in (Scope.GLOBAL, Scope.PROJECT, Scope.WORKSPACE):
+            try:
+                root = home.scope_root(store.context, scope)
+            except ScopeUnavailable:
+                continue
+            listing = scan_scope(root, home.caps, usage, lambda rel, root=root: home.usage_key(root, rel))
+            entries.extend(index_entries(listing, scope, home.caps))
+        return {"success": True, "entries": entries}
+
+
+def _path(request: Mapping[str, Any]) -> str:
+    path = normalise({"path": request.get("path")}).get("path")
+    if not isinstance(path, str):
+        raise StoreError("The command lacks path.", reason="usage")
+    return path

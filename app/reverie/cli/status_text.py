@@ -1,0 +1,48 @@
+"""`reverie status` for people. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reverie.cli.answers import printable
+from reverie.clock import DAY_MS, HOUR_MS
+from reverie.dream.coverage import Status
+
+_MINUTE_MS = 60_000
+
+
+def status_lines(status: Status, *, now: int) -> Iterator[str]:
+    """One line a scope, then the harvest; "never" only where there could have been a run."""
+    yield _line("Workspace", status.workspace_record, now)
+    if status.project_available:
+        yield _line("Project", status.project_record, now)
+    else:
+        yield "Project: unavailable in this context"
+    yield _line("Global", status.global_record, now)
+    harvest = status.latest_harvest
+    if harvest is not None:
+        at = harvest.get("completedAt") or harvest["startedAt"]
+        error = f" ({printable(str(harvest['error']))})" if harvest.get("error") else ""
+        yield f"Harvest: {ago(now - at)}, {harvest['status']}, {harvest['acceptedCandidates']} kept{error}"
+
+
+def ago(age_ms: float) -> str:
+    """An age in the largest unit that fits, never negative."""
+    if age_ms < _MINUTE_MS:
+        return "just now"
+    for unit, length in (("d", DAY_MS), ("h", HOUR_MS), ("min", _MINUTE_MS)):
+        if age_ms >= length:
+            return f"{int(age_ms // length)} {unit} ago"
+    return "just now"
+
+
+def _line(name: str, record: Mapping[str, Any] | None, now: int) -> str:
+    if record is None:
+        return f"{name}: never"
+    changes = sum(bool(op["applied"]) for op in record["ops"])
+    plural = "" if changes == 1 else "s"
+    summary = printable(record["summary"])
+    return (
+        f"{name}: {ago(now - record['lastRunAt'])}, {record['trigger']}, {changes} change{plural} - {summary}"
+    )

@@ -1,0 +1,36 @@
+"""`reverie tree` for people. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reverie.cli.answers import printable
+
+
+def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Scopes, directories and memories, indented; pins, use, size and description behind the name."""
+    for node in nodes:
+        yield from _lines(node, 0)
+
+
+def _lines(node: Mapping[str, Any], depth: int) -> Iterator[str]:
+    yield "  " * depth + printable(str(node["name"])) + _remarks(node)
+    for child in node.get("children", ()):
+        yield from _lines(child, depth + 1)
+
+
+def _remarks(node: Mapping[str, Any]) -> str:
+    if node.get("unavailable"):
+        return f"  (unavailable: {node['unavailable']})"
+    if "children" in node:
+        return "/"
+    remarks = [f"{node['size']} B"]
+    if node.get("pinned"):
+        remarks.append("pinned")
+    if node.get("accessCount"):
+        remarks.append(f"used {node['accessCount']} times")
+    if not node.get("seenByAgent", True):
+        remarks.append(f"not seen by the agent: {node.get('unseenReason', '')}")
+    description = printable(str(node.get("description") or ""))
+    return f"  [{', '.join(remarks)}]" + (f"  {description}" if description else "")

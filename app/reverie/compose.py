@@ -1,0 +1,60 @@
+"""The composition root: profile, clock and a directory in; a home with everything that works on it out.
+
+Nothing here is global, and nothing is imported or opened before it is needed: a command that lists a tree
+pays for neither history nor settings.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.clock import Clock
+from reverie.homes.base import Home
+from reverie.homes.discovery import FoundHome, discover, open_home
+from reverie.homes.identity import HomeRegistry
+from reverie.profile import Profile
+from reverie.resources import resource
+from reverie.services.parts import HomeKey, HomeParts
+
+if TYPE_CHECKING:
+    from reverie.services.workbench import Workbench
+    from reverie.settings import Settings
+
+
+def discover_homes(
+    env: Mapping[str, str] | None = None, home_dir: Path | None = None
+) -> tuple[FoundHome, ...]:
+    """The agents' homes of this user."""
+    return discover(os.environ if env is None else env, Path.home() if home_dir is None else home_dir)
+
+
+def open_parts(path: Path, profile: Profile, clock: Clock) -> HomeParts:
+    """The parts of the home at `path`. Raises `Unavailable` where no kind of home is recognised."""
+    home: Home = open_home(path)
+    registry = HomeRegistry(profile.registry, lock_dir=profile.locks, clock=clock)
+    identity = registry.identify(home.root, kind=home.kind)
+
+    def settings() -> Settings:
+        from reverie.settings import load_settings
+
+        return load_settings(profile.settings_file)[0]
+
+    return HomeParts(HomeKey(home, identity.id), profile, clock, settings)
+
+
+def open_workbench(path: Path, profile: Profile, clock: Clock) -> Workbench:
+    """The home at `path`, ready for a window."""
+    from reverie.services.workbench import Workbench
+
+    return Workbench(open_parts(path, profile, clock))
+
+
+def copy_demo_home(directory: Path) -> Path:
+    """A throw-away copy of the demo home below `directory`."""
+    target = directory / "demo-home"
+    shutil.copytree(resource("demo-home"), target)
+    return target

@@ -1,0 +1,274 @@
+"""Coverage: which dream covered a workspace and a project last (formats/mux.md section 9).
+
+The sidecar belongs to the agent, and its own loader is strict: one bad record empties a whole bucket. So
+reading is tolerant item by item and never infers (project coverage is what `projects` says, global is the
+newest workspace record), and saving writes only records that loader accepts; what it would choke on is moved
+to `<sidecar>.rejected.json` beside it, never dropped. Unknown fields survive.
+
+Threading: any thread but the GUI's; saves are one read-modify-write under the sidecar's lock.
+Failure: an unreadable sidecar reads as "nothing known, and why" (`problems`); saving sets it aside first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from reverie.clock import Clock
+from reverie.files.sidecar import Sidecar
+from reverie.homes.base import ScopeContext
+
+Trigger = Literal["compaction", "launch", "archive", "manual"]
+OpCommand = Literal["create", "str_replace", "insert", "delete", "rename"]
+
+STALE_PENDING_MS = 5 * 60_000
+HARVEST_ATTEMPTS = 3
+HARVESTS_KEPT = 20
+
+
+class _Loose(BaseModel):
+    """What the agent's loader checks, with unknown fields allowed; nothing is coerced."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class OpModel(_Loose):
+    command: OpCommand
+    path: str
+    new_path: str = Field(default="", alias="newPath")
+    applied: bool
+    note: str = ""
+
+
+class UsageModel(_Loose):
+    input_tokens: float | int = Field(alias="inputTokens")
+    output_tokens: float | int = Field(alias="outputTokens")
+
+
+class RecordModel(_Loose):
+    last_run_at: float | int = Field(alias="lastRunAt")
+    trigger: Trigger
+    summary: str
+    ops: list[OpModel]
+    usage: UsageModel = Field(default=UsageModel(inputTokens=0, outputTokens=0))
+
+
+class HarvestModel(_Loose):
+    status: Literal["pending", "completed", "failed"]
+    started_at: float | int = Field(alias="startedAt")
+    completed_at: float | int = Field(default=0, alias="completedAt")
+    attempt_count: float | int = Field(alias="attemptCount")
+    boundary_key: str = Field(alias="boundaryKey")
+    compaction_epoch: float | int = Field(alias="compactionEpoch")
+    accepted_candidates: float | int = Field(alias="acceptedCandidates")
+    skipped_candidates: float | int = Field(alias="skippedCandidates")
+    error: str = ""
+    usage: UsageModel = Field(default=UsageModel(inputTokens=0, outputTokens=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Every good record of the sidecar, raw as on disk; `problems` names what was skipped."""
+
+    workspaces: Mapping[str, Mapping[str, Any]]
+    projects: Mapping[str, Mapping[str, Any]]
+    harvests: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The status of one context; records are raw as on disk, None where there is none."""
+
+    workspace_record: Mapping[str, Any] | None
+    project_record: Mapping[str, Any] | None
+    global_record: Mapping[str, Any] | None
+    latest_harvest: Mapping[str, Any] | None
+    project_available: bool
+    problems: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "workspaceRecord": self.workspace_record,
+            "projectRecord": self.project_record,
+            "globalRecord": self.global_record,
+            "latestHarvestRecord": self.latest_harvest,
+            "projectAvailable": self.project_available,
+        }
+
+
+def is_record(value: Any) -> bool:
+    """Whether the agent's loader would accept this coverage record."""
+    return _accepts(RecordModel, value)
+
+
+def read_coverage(raw: Mapping[str, Any]) -> Coverage:
+    """The good parts of a sidecar, item by item. A missing `projects` or `harvestsByWorkspace` is simply
+    empty."""
+    problems: list[str] = []
+    workspaces = _good(raw, "workspaces", RecordModel, problems)
+    projects = _good(raw, "projects", RecordModel, problems)
+    harvests: dict[str, Mapping[str, Mapping[str, Any]]] = {}
+    buckets = raw.get("harvestsByWorkspace")
+    for workspace_id, bucket in (buckets if isinstance(buckets, dict) else {}).items():
+        holder = {"harvests": bucket}
+        harvests[workspace_id] = _good(
+            holder, "harvests", HarvestModel, problems, label=f"harvests of {workspace_id}"
+        )
+    return Coverage(workspaces, projects, harvests, tuple(problems))
+
+
+def status_of(coverage: Coverage, context: ScopeContext, *, now: int) -> Status:
+    """What the footer says: nothing is inferred, so an old sidecar without `projects` is "never" for the
+    project."""
+    workspace = coverage.workspaces.get(context.workspace_id) if context.workspace_id else None
+    project = coverage.projects.get(context.project_path) if context.project_path else None
+    newest = max(coverage.workspaces.values(), key=lambda record: record["lastRunAt"], default=None)
+    harvests = coverage.harvests.get(context.workspace_id or "", {})
+    latest = max(
+        harvests.values(), key=lambda item: item.get("completedAt") or item["startedAt"], default=None
+    )
+    return Status(
+        workspace_record=workspace,
+        project_record=project,
+        global_record=newest,
+        latest_harvest=None if latest is None else shown_harvest(latest, now=now),
+        project_available=context.project_path is not None,
+        problems=coverage.problems,
+    )
+
+
+def shown_harvest(record: Mapping[str, Any], *, now: int) -> Mapping[str, Any]:
+    """A harvest as people should see it: pending for over 5 minutes with no attempts left is a failure."""
+    stale = record["status"] == "pending" and now - record["startedAt"] > STALE_PENDING_MS
+    if stale and record["attemptCount"] >= HARVEST_ATTEMPTS:
+        attempts = int(record["attemptCount"])
+        why = f"stale pending harvest: started over 5 minutes ago, all {attempts} attempts used up"
+        return {**record, "status": "failed", "error": why}
+    return record
+
+
+def with_record(
+    raw: dict[str, Any], record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None
+) -> dict[str, Any]:
+    """The sidecar with one run's record under its workspace and, with a single project, under the project."""
+    if not is_record(record):
+        raise ValueError("a coverage record that the agent's loader would refuse")
+    if workspace_id is not None:
+        _bucket(raw, "workspaces")[workspace_id] = dict(record)
+    else:
+        _bucket(raw, "workspaces")
+    if project_path is not None:
+        _bucket(raw, "projects")[project_path] = dict(record)
+    harvests = raw.get("harvestsByWorkspace")
+    if isinstance(harvests, dict):
+        for key, bucket in harvests.items():
+            harvests[key] = pruned_harvests(bucket) if isinstance(bucket, dict) else bucket
+    return raw
+
+
+def pruned_harvests(bucket: Mapping[str, Any]) -> dict[str, Any]:
+    """The newest 20 harvest records of one workspace, in their order on disk."""
+    good = {key: value for key, value in bucket.items() if _accepts(HarvestModel, value)}
+    newest = sorted(
+        good, key=lambda key: good[key].get("completedAt") or good[key]["startedAt"], reverse=True
+    )
+    dropped = set(newest[HARVESTS_KEPT:])
+    return {key: value for key, value in bucket.items() if key not in dropped}
+
+
+def take_rejected(raw: dict[str, Any]) -> dict[str, Any]:
+    """Move out of `raw` whatever the agent's loader would choke on; returns what was moved, by bucket."""
+    rejected: dict[str, Any] = {}
+    for name in ("workspaces", "projects"):
+        bucket = raw.get(name)
+        if bucket is not None and not isinstance(bucket, dict):
+            rejected[name] = raw.pop(name)
+        elif bucket:
+            bad = {key: value for key, value in bucket.items() if not is_record(value)}
+            if bad:
+                rejected[name] = bad
+                raw[name] = {key: value for key, value in bucket.items() if key not in bad}
+    return rejected
+
+
+class CoverageLog:
+    """The coverage sidecar of one home."""
+
+    def __init__(self, path: Path, *, lock_dir: Path, clock: Clock) -> None:
+        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
+        self._rejected = Sidecar(path.with_name(path.name + ".rejected.json"), lock_dir=lock_dir, clock=clock)
+
+    def load(self) -> Coverage:
+        """Raises `Unavailable` when the file cannot be read now; damage is a problem text, not an error."""
+        read = self._sidecar.read()
+        coverage = read_coverage(read.data)
+        if read.state == "unreadable":
+            return replace(coverage, problems=(f"The coverage sidecar cannot be read: {read.problem}",))
+        return coverage
+
+    def save(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> None:
+        """One atomic read-modify-write."""
+        rejected: dict[str, Any] = {}
+
+        def change(raw: dict[str, Any]) -> dict[str, Any]:
+            rejected.clear()
+            rejected.update(take_rejected(raw))
+            if rejected:
+                self._keep_rejected(rejected)
+            return with_record(raw, record, workspace_id=workspace_id, project_path=project_path)
+
+        self._sidecar.update(change)
+
+    def holds(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> bool:
+        """Whether this very record is what the sidecar says of the workspace (or project): a run's commit
+        point."""
+        raw = self._sidecar.read().data
+        name, key = ("workspaces", workspace_id) if workspace_id is not None else ("projects", project_path)
+        bucket = raw.get(name)
+        return isinstance(bucket, dict) and key is not None and bucket.get(key) == record
+
+    def _keep_rejected(self, rejected: Mapping[str, Any]) -> None:
+        def change(kept: dict[str, Any]) -> dict[str, Any]:
+            for name, bucket in rejected.items():
+                present = kept.setdefault(name, [])
+                if bucket not in present:
+                    present.append(bucket)
+            return kept
+
+        self._rejected.update(change)
+
+
+def _bucket(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    bucket = raw.get(name)
+    if not isinstance(bucket, dict):
+        bucket = raw[name] = {}
+    return bucket
+
+
+def _good(
+    raw: Mapping[str, Any], name: str, model: type[BaseModel], problems: list[str], *, label: str = ""
+) -> dict[str, Mapping[str, Any]]:
+    bucket = raw.get(name, {})
+    label = label or name
+    if not isinstance(bucket, dict):
+        problems.append(f"The {label} of the coverage sidecar are not an object.")
+        return {}
+    good = {key: value for key, value in bucket.items() if _accepts(model, value)}
+    bad = [key for key in bucket if key not in good]
+    if bad:
+        shown = ", ".join(bad[:3]) + (", …" if len(bad) > 3 else "")
+        problems.append(f"{len(bad)} of the {label} in the coverage sidecar cannot be read: {shown}.")
+    return good
+
+
+def _accepts(model: type[BaseModel], value: Any) -> bool:
+    try:
+        model.model_validate(value)
+    except ValidationError:
+        return False
+    return True

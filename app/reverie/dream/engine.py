@@ -1,0 +1,63 @@
+"""What a dream asks of whoever does its thinking, and the limits it sets.
+
+An `Engine` (the embedded rules, later a model) sees the overlay, issues every change through the guard and
+calls `Limits.check` every few milliseconds; that is how cancel and the wall clock reach it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from reverie.dream.overlay import DreamOverlay
+from reverie.runs.guard import Guard
+
+
+class Cancelled(Exception):
+    """The person or the program asked the run to stop."""
+
+
+class TimedOut(Exception):
+    """The run used up its wall-clock limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class DreamProgress:
+    """What a running dream is doing now; `op` is the newest journal entry, where there is one."""
+
+    step: str
+    done: int = 0
+    total: int = 0
+    op: Mapping[str, Any] | None = None
+
+
+class Limits:
+    """Cancel and wall clock in one check; cheap enough to be called every few milliseconds."""
+
+    def __init__(self, cancel: threading.Event, time_limit_s: float) -> None:
+        self._cancel = cancel
+        self._deadline = time.monotonic() + time_limit_s
+
+    def check(self) -> None:
+        if self._cancel.is_set():
+            raise Cancelled
+        if time.monotonic() > self._deadline:
+            raise TimedOut
+
+
+class Engine(Protocol):
+    """What does a dream's thinking: the embedded rules, or a model. Returns the one-line summary."""
+
+    name: str
+
+    async def dream(
+        self,
+        overlay: DreamOverlay,
+        guard: Guard,
+        *,
+        limits: Limits,
+        progress: Callable[[DreamProgress], None],
+    ) -> str: ...

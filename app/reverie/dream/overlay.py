@@ -1,0 +1,183 @@
+"""The copy a dream works on: the scopes of one context as copy-on-write overlays, and what they amount to.
+
+Nothing here writes to the home. `changes` orders writes before deletes, so that a reader in the middle of the
+transaction finds a merged line twice rather than not at all. Not thread-safe: one run, one overlay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reverie.dream.rules import Note
+from reverie.errors import MendableError
+from reverie.files.rooted import RootedDirectory
+from reverie.homes.base import Caps, Home, Scope, ScopeContext, ScopeRoot
+from reverie.memory.commands import MemoryCommands
+from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path, rel_problem
+from reverie.memory.scope_files import OverlayFiles, Savepoint
+from reverie.memory.store import MemoryStore, NoEffects
+from reverie.memory.usage import Usage, UsageLog
+from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails
+from reverie.runs.transaction import PlannedChange
+
+
+@dataclass(frozen=True, slots=True)
+class _ScopeOverlay:
+    root: ScopeRoot
+    files: OverlayFiles
+
+
+class DreamOverlay:
+    """All a dream may see and change. The allowed scopes are those the context has: that is the scope
+    rail."""
+
+    def __init__(self, home: Home, context: ScopeContext, usage: UsageLog) -> None:
+        self._home = home
+        self._usage = usage.load()
+        roots = [home.scope_root(context, scope) for scope in allowed_scopes(context)]
+        self._scopes = {
+            root.key: _ScopeOverlay(root, OverlayFiles(RootedDirectory(root.directory))) for root in roots
+        }
+        self._store = MemoryStore(home, context, self._files_of, NoEffects())
+        self._before: dict[str, str] = {}
+
+    @property
+    def caps(self) -> Caps:
+        return self._home.caps
+
+    @property
+    def scopes(self) -> frozenset[Scope]:
+        return frozenset(overlay.root.scope for overlay in self._scopes.values())
+
+    def guard(self, *, budget: int, dry_run: bool) -> Guard:
+        """The rails of this overlay, around the commands that work on it."""
+        rails = Rails(self.scopes, budget, self.is_protected, dry_run)
+        return Guard(MemoryCommands(self._store, count_reads=False), rails)
+
+    def is_protected(self, path: MemoryPath) -> bool:
+        """Pinned itself, or with something pinned below it."""
+        key = self._key(path)
+        return key is not None and any(
+            usage.pinned and (pinned == key or pinned.startswith(key + "/"))
+            for pinned, usage in self._usage.items()
+        )
+
+    def notes(self, check: Callable[[], None]) -> tuple[Note, ...]:
+        """Every memory a rule may look at: within the caps, valid text, with a name the commands accept."""
+        pinned = {key for key, usage in self._usage.items() if usage.pinned}
+        notes: list[Note] = []
+        for overlay in self._scopes.values():
+            for entry in overlay.files.walk().entries:
+                check()
+                if entry.kind != "file" or entry.size > self.caps.file_bytes or rel_problem(entry.rel):
+                    continue
+                path = memory_path(overlay.root.scope, entry.rel)
+                text = self._text(overlay, entry.rel)
+                if text is None:
+                    continue
+                key = self._home.usage_key(overlay.root, entry.rel)
+                usage = self._usage.get(key or "", Usage())
+                self._before[str(path)] = text
+                notes.append(Note(str(path), text, key in pinned, usage.access_count, usage.last_write_at))
+        return tuple(notes)
+
+    def texts_before_and_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Every text of the context as the run found it and as it leaves it, by memory path."""
+        before, after = dict(self._before), dict(self._before)
+        for change in self.changes():
+            path = str(memory_path(change.root.scope, change.rel))
+            if change.before is not None:
+                before[path] = change.before.decode("utf-8", "replace")
+            after.pop(path, None)
+            if change.after is not None:
+                after[path] = change.after.decode("utf-8", "replace")
+        return before, after
+
+    def changes(self) -> Sequence[PlannedChange]:
+        """What the overlay amounts to, writes before deletes."""
+        changes = [
+            PlannedChange(overlay.root, change.rel, change.before, change.after)
+            for overlay in self._scopes.values()
+            for change in overlay.files.changes()
+        ]
+        return sorted(changes, key=lambda change: change.after is None)
+
+    def emptied(self) -> Sequence[tuple[ScopeRoot, str]]:
+        return [
+            (overlay.root, rel)
+            for overlay in self._scopes.values()
+            for rel in overlay.files.removed_directories()
+        ]
+
+    def usage_delta(
+        self, ops: Sequence[Mapping[str, Any]], *, now: int
+    ) -> tuple[dict[str, Usage | None], dict[str, Usage | None]]:
+        """Usage before and after the applied ops, for the keys they touch (formats/mux.md section 8)."""
+        after: dict[str, Usage | None] = dict(self._usage)
+        for op in ops:
+            if op["applied"] or op.get("note") == DRY_RUN_NOTE:
+                self._count(after, op, now)
+        touched = {key for key in after if after[key] != self._usage.get(key)}
+        return {key: self._usage.get(key) for key in touched}, {key: after[key] for key in touched}
+
+    def savepoint(self) -> Mapping[str, Savepoint]:
+        return {key: overlay.files.savepoint() for key, overlay in self._scopes.items()}
+
+    def rollback(self, savepoint: Mapping[str, Savepoint]) -> None:
+        for key, overlay in self._scopes.items():
+            overlay.files.rollback(savepoint[key])
+
+    def _count(self, usage: dict[str, Usage | None], op: Mapping[str, Any], now: int) -> None:
+        key = self._key(parse_memory_path(op["path"]))
+        if key is None:
+            return
+        if op["command"] == "delete":
+            for below in _subtree(usage, key):
+                usage[below] = None
+            return
+        if op["command"] == "rename":
+            new_key = self._key(parse_memory_path(op["newPath"]))
+            if new_key is None:
+                return
+            for below in _subtree(usage, key):
+                usage[new_key + below[len(key) :]], usage[below] = usage[below], None
+            key = new_key
+        present = usage.get(key) or Usage()
+        usage[key] = replace(
+            present, access_count=present.access_count + 1, last_accessed_at=now, last_write_at=now
+        )
+
+    def _key(self, path: MemoryPath) -> str | None:
+        overlay = next((found for found in self._scopes.values() if found.root.scope is path.scope), None)
+        return None if overlay is None else self._home.usage_key(overlay.root, path.rel)
+
+    def _files_of(self, root: ScopeRoot) -> OverlayFiles:
+        return self._scopes[root.key].files
+
+    @staticmethod
+    def _text(overlay: _ScopeOverlay, rel: str) -> str | None:
+        """A memory's text; None for what is no UTF-8 text, vanished or cannot be read: rules leave such files
+        alone."""
+        try:
+            text = overlay.files.read(rel).decode("utf-8")
+        except (UnicodeDecodeError, MendableError):
+            return None
+        return None if "\0" in text else text
+
+
+def allowed_scopes(context: ScopeContext) -> tuple[Scope, ...]:
+    """Workspace and global always, project only with a single project (formats/mux.md section 10)."""
+    scopes = [Scope.GLOBAL]
+    if context.project_path is not None:
+        scopes.append(Scope.PROJECT)
+    if context.workspace_id is not None:
+        scopes.append(Scope.WORKSPACE)
+    return tuple(scopes)
+
+
+def _subtree(usage: Mapping[str, Usage | None], key: str) -> list[str]:
+    return [
+        found for found in usage if usage[found] is not None and (found == key or found.startswith(key + "/"))
+    ]

@@ -1,0 +1,120 @@
+"""Whether a run keeps what it removes: the rail behind "a dream never loses a line" (design.md principle 8,
+section 4).
+
+Pure: texts of the context before and after a run in, a verdict out. A line is kept when its words stand,
+folded (case, white space, bullets, quoting), in some line of the context after the run. Two rails:
+
+- a memory that was deleted may take no line with it, whatever its share;
+- a run may not lose more than `max_loss_percent` of a scope's non-blank lines.
+
+A harvest inbox is machine-written: what counts of it are its candidates, not the evidence lines around them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from reverie.memory.paths import parse_memory_path
+
+_WORDS = re.compile(r"\w+")
+_LEAD = re.compile(r"^\s*(?:description:|[-*+>]|\d+[.)])\s+")
+_INBOX = "/memories/workspace/harvest/"
+_INBOX_NOISE = re.compile(
+    r"^(?:---|description:|# Harvest inbox|## |Source boundary:|Summary message:"
+    r"|Evidence:|Confidence:|Rationale:)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LostLine:
+    """One line that stands nowhere any more. `number` counts from 1 in the text before."""
+
+    path: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """The verdict over a whole run. `loss_percent` is by scope name, over its non-blank lines before."""
+
+    lost: tuple[LostLine, ...]
+    blocked_deletes: tuple[str, ...]
+    loss_percent: Mapping[str, float]
+
+    def exceeds(self, max_loss_percent: float) -> bool:
+        return any(loss > max_loss_percent for loss in self.loss_percent.values())
+
+
+def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Retention:
+    """Compare the texts by memory path before and after a run. Only texts that differ are looked at line by
+    line."""
+    changed = [path for path, text in before.items() if after.get(path) != text]
+    lost: list[LostLine] = []
+    if changed:
+        kept = _Kept(after.values())
+        for path in changed:
+            lost.extend(
+                LostLine(path, number) for number, words in _lines(path, before[path]) if words not in kept
+            )
+    lost_paths = {line.path for line in lost}
+    return Retention(
+        lost=tuple(lost),
+        blocked_deletes=tuple(path for path in changed if path not in after and path in lost_paths),
+        loss_percent=_loss_percent(before, lost),
+    )
+
+
+def folded_words(line: str) -> str:
+    """A line's words in lower case, one space between and around; empty for a line without words.
+
+    A list marker and the key `description:` in front do not count: a merge may renumber and rewrap those.
+    """
+    words = _WORDS.findall(_LEAD.sub("", line).casefold())
+    return f" {' '.join(words)} " if words else ""
+
+
+class _Kept:
+    """All lines of the context after a run; `in` asks whether some line holds these words in a row."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        lines = {folded_words(line) for text in texts for line in text.splitlines()}
+        self._lines = lines
+        self._joined = "\n".join(lines)
+
+    def __contains__(self, words: str) -> bool:
+        return words in self._lines or words in self._joined
+
+
+def _lines(path: str, text: str) -> list[tuple[int, str]]:
+    """The lines of a text that count, with their numbers."""
+    inbox = path.startswith(_INBOX)
+    counted = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if inbox and _INBOX_NOISE.match(line):
+            continue
+        words = folded_words(line)
+        if words:
+            counted.append((number, words))
+    return counted
+
+
+def _loss_percent(before: Mapping[str, str], lost: Iterable[LostLine]) -> dict[str, float]:
+    lost_in: dict[str, int] = {}
+    for line in lost:
+        scope = _scope_name(line.path)
+        lost_in[scope] = lost_in.get(scope, 0) + 1
+    if not lost_in:
+        return {}
+    total: dict[str, int] = {}
+    for path, text in before.items():
+        scope = _scope_name(path)
+        if scope in lost_in:
+            total[scope] = total.get(scope, 0) + len(_lines(path, text))
+    return {scope: 100.0 * count / total[scope] for scope, count in lost_in.items()}
+
+
+def _scope_name(path: str) -> str:
+    scope = parse_memory_path(path).scope
+    return "" if scope is None else scope.value

@@ -1,0 +1,85 @@
+"""What a change by hand or by an agent's command means beyond the file: locks, attribution, usage, history.
+
+`DiskEffects` is handed to a `MemoryStore` that works on the disk. Usage follows formats/mux.md section 8: an
+agent's read and any write count as one use; a person's read never does (the commands do not report it).
+
+Threading: as the store. Failure: history is asked first, so a change that could not be undone does not
+happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from reverie.clock import Clock
+from reverie.files.lock import file_lock
+from reverie.homes.base import Home, ScopeRoot
+from reverie.memory.attribution import ActorLog
+from reverie.memory.snapshots import Snapshots
+from reverie.memory.store import sha256_of_bytes
+from reverie.memory.usage import UsageLog
+
+
+class DiskEffects:
+    """Effects of one actor on one home. `after_change` hears of each changed path, for the snapshot after
+    it."""
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        actor: str,
+        usage: UsageLog,
+        actors: ActorLog,
+        snapshots: Snapshots,
+        lock_dir: Path,
+        clock: Clock,
+        after_change: Callable[[Path], None] = lambda path: None,
+    ) -> None:
+        self._home = home
+        self._actor = actor
+        self._usage = usage
+        self._actors = actors
+        self._snapshots = snapshots
+        self._lock_dir = lock_dir
+        self._clock = clock
+        self._after_change = after_change
+
+    def exclusive(self, root: ScopeRoot) -> AbstractContextManager[None]:
+        return file_lock(self._lock_dir, root.directory)
+
+    def will_change(self, root: ScopeRoot, rel: str) -> None:
+        self._snapshots.preserve(root, rel)
+
+    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
+        self._actors.record(
+            root.directory / rel, sha256_of_bytes(after), actor=self._actor, run_id=None, at_ms=self._clock()
+        )
+
+    def wrote(self, root: ScopeRoot, rel: str) -> None:
+        self._with_key(root, rel, self._usage.record_write)
+        self._after_change(root.directory / rel)
+
+    def deleted(self, root: ScopeRoot, rel: str) -> None:
+        self._with_key(root, rel, self._usage.delete)
+        self._after_change(root.directory / rel)
+
+    def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
+        old, new = self._home.usage_key(root, rel), self._home.usage_key(root, new_rel)
+        if old is not None and new is not None:
+            self._usage.rename(old, new)
+        self._after_change(root.directory / rel)
+        self._after_change(root.directory / new_rel)
+
+    def read(self, root: ScopeRoot, rel: str) -> None:
+        self._with_key(root, rel, self._usage.record_read)
+
+    def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
+        self._with_key(root, rel, lambda key: self._usage.set_pinned(key, pinned))
+
+    def _with_key(self, root: ScopeRoot, rel: str, change: Callable[[str], object]) -> None:
+        key = self._home.usage_key(root, rel)
+        if key is not None:
+            change(key)

@@ -1,0 +1,207 @@
+"""The files of one scope root, as the store sees them: on disk, or as a copy-on-write overlay over the disk.
+
+`ScopeFiles` is what the store needs and no more. `files.rooted.RootedDirectory` is the real one;
+`OverlayFiles` lets a run work on a copy, so that preview, dry run and the real thing are one code path
+(design.md section 4).
+
+Invariants: an overlay never writes to its base; what it read from the base is remembered with its hash, so
+that the transaction can compare-and-swap against exactly what the run saw. Not thread-safe: one run, one
+overlay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from reverie.errors import Conflict, StoreError
+from reverie.files.rooted import Entry, Walk
+from reverie.memory.paths import utf16_key
+
+
+class ScopeFiles(Protocol):
+    """Files below one root; `rel` is `/`-separated, `""` is the root. Raises the `MendableError` family
+    only."""
+
+    def entry(self, rel: str) -> Entry | None: ...
+    def read(self, rel: str, *, limit: int | None = None) -> bytes: ...
+    def write(
+        self,
+        rel: str,
+        data: bytes,
+        *,
+        create_only: bool = False,
+        mode: int | None = None,
+        before_replace: Callable[[bytes | None], None] | None = None,
+    ) -> None: ...
+    def remove(self, rel: str) -> None: ...
+    def rename(self, rel: str, new_rel: str) -> None: ...
+    def walk(self, *, files_limit: int | None = None) -> Walk: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayChange:
+    """One file that differs from the base: its bytes before and after, None where there is no file."""
+
+    rel: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """The state of an overlay at one moment."""
+
+    written: Mapping[str, bytes | None]
+    removed_directories: frozenset[str]
+
+
+class OverlayFiles:
+    """A copy-on-write view of `base`. Writes stay in memory; `changes()` says what they amount to."""
+
+    def __init__(self, base: ScopeFiles) -> None:
+        self._base = base
+        self._seen: dict[str, bytes | None] = {}
+        self._written: dict[str, bytes | None] = {}
+        self._removed_directories: set[str] = set()
+
+    def entry(self, rel: str) -> Entry | None:
+        if rel in self._written:
+            data = self._written[rel]
+            if data is not None:
+                return Entry(rel=rel, kind="file", size=len(data), mtime_ns=0, inode=0, mode=0o644)
+        if any(data is not None and _is_below(other, rel) for other, data in self._written.items()):
+            return _directory(rel)
+        if rel in self._written or self._is_removed(rel):
+            return None
+        return self._base.entry(rel)
+
+    def read(self, rel: str, *, limit: int | None = None) -> bytes:
+        if rel in self._written or self._is_removed(rel):
+            data = self._written.get(rel)
+            if data is None:
+                raise StoreError(f"There is no memory {rel}.", reason="missing")
+            return data if limit is None else data[:limit]
+        return self._from_base(rel, limit)
+
+    def write(
+        self,
+        rel: str,
+        data: bytes,
+        *,
+        create_only: bool = False,
+        mode: int | None = None,
+        before_replace: Callable[[bytes | None], None] | None = None,
+    ) -> None:
+        current = self._current(rel)
+        if create_only and self.entry(rel) is not None:
+            raise Conflict(f"{rel} exists already.")
+        if before_replace is not None:
+            before_replace(current)
+        self._written[rel] = data
+
+    def remove(self, rel: str) -> None:
+        entry = self.entry(rel)
+        if entry is None:
+            raise StoreError(f"There is no memory {rel}.", reason="missing")
+        if entry.kind == "file":
+            self._current(rel)
+            self._written[rel] = None
+            return
+        for file in [entry.rel for entry in self.walk().entries if entry.kind == "file"]:
+            if _is_below(file, rel):
+                self._current(file)
+                self._written[file] = None
+        self._removed_directories.add(rel)
+
+    def rename(self, rel: str, new_rel: str) -> None:
+        entry = self.entry(rel)
+        if entry is None:
+            raise StoreError(f"There is no memory {rel}.", reason="missing")
+        if self.entry(new_rel) is not None:
+            raise Conflict(f"{new_rel} exists already.")
+        if entry.kind == "file":
+            moved = {rel: new_rel}
+        else:
+            files = [entry.rel for entry in self.walk().entries if entry.kind == "file"]
+            moved = {file: new_rel + file[len(rel) :] for file in files if _is_below(file, rel)}
+        for old, new in moved.items():
+            data = self._current(old)
+            self._current(new)
+            self._written[old] = None
+            self._written[new] = data
+        if entry.kind != "file":
+            self._removed_directories.add(rel)
+
+    def walk(self, *, files_limit: int | None = None) -> Walk:
+        base = self._base.walk(files_limit=files_limit)
+        entries = {
+            entry.rel: entry
+            for entry in base.entries
+            if entry.rel not in self._written and not self._is_removed(entry.rel)
+        }
+        for rel, data in self._written.items():
+            if data is None or any(part.startswith(".") for part in rel.split("/")):
+                continue
+            entries[rel] = Entry(rel=rel, kind="file", size=len(data), mtime_ns=0, inode=0, mode=0o644)
+            parts = rel.split("/")[:-1]
+            for depth in range(1, len(parts) + 1):
+                parent = "/".join(parts[:depth])
+                entries.setdefault(parent, _directory(parent))
+        return Walk(
+            entries=sorted(entries.values(), key=lambda entry: utf16_key(entry.rel)), problems=base.problems
+        )
+
+    def changes(self) -> tuple[OverlayChange, ...]:
+        """What differs from the base as this overlay first saw it, in path order."""
+        return tuple(
+            OverlayChange(rel, self._seen.get(rel), after)
+            for rel, after in sorted(self._written.items(), key=lambda item: utf16_key(item[0]))
+            if self._seen.get(rel) != after
+        )
+
+    def removed_directories(self) -> tuple[str, ...]:
+        """Directories that should vanish once they are empty, deepest first."""
+        return tuple(sorted(self._removed_directories, key=lambda rel: (-rel.count("/"), rel)))
+
+    def savepoint(self) -> Savepoint:
+        """A state to go back to with `rollback`."""
+        return Savepoint(dict(self._written), frozenset(self._removed_directories))
+
+    def rollback(self, savepoint: Savepoint) -> None:
+        self._written = dict(savepoint.written)
+        self._removed_directories = set(savepoint.removed_directories)
+
+    def _current(self, rel: str) -> bytes | None:
+        """The bytes of a file now; reading them from the base pins what the transaction will compare
+        against."""
+        if rel in self._written:
+            return self._written[rel]
+        if self._is_removed(rel):
+            return None
+        entry = self._base.entry(rel)
+        if entry is None:
+            self._seen.setdefault(rel, None)
+            return None
+        return self._from_base(rel, None)
+
+    def _from_base(self, rel: str, limit: int | None) -> bytes:
+        if rel not in self._seen or self._seen[rel] is None:
+            data = self._base.read(rel, limit=limit)
+            if limit is not None and len(data) >= limit:
+                return data
+            self._seen[rel] = data
+        data = self._seen[rel] or b""
+        return data if limit is None else data[:limit]
+
+    def _is_removed(self, rel: str) -> bool:
+        return any(rel == directory or _is_below(rel, directory) for directory in self._removed_directories)
+
+
+def _is_below(rel: str, directory: str) -> bool:
+    return not directory or rel.startswith(directory + "/")
+
+
+def _directory(rel: str) -> Entry:
+    return Entry(rel=rel, kind="directory", size=0, mtime_ns=0, inode=0, mode=0o755)

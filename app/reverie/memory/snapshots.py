@@ -1,0 +1,98 @@
+"""Snapshots: what the history gets to see, when, and in whose name.
+
+One `Snapshots` per home. `observe` commits what changed since the last snapshot under the name of whoever
+changed it (the actor log knows our own writes by path and hash; anything else is "outside", never guessed).
+`record` commits under a given actor, before and after runs and hand edits.
+
+Threading: blocking, any thread but the GUI's; commits of one home are serialised by the history's own lock.
+Failure: raises `MendableError`. Callers that are about to destroy something must let it stop them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from reverie.homes.base import Home, ScopeRoot
+from reverie.memory.attribution import ActorLog
+from reverie.memory.history import History, SnapshotSource
+from reverie.memory.store import sha256_of_bytes
+from reverie.memory.usage import Usage, UsageLog
+
+OUTSIDE = "outside"
+_ATTRIBUTED_AT_MOST = 500
+
+
+class Snapshots:
+    """The history of one home, fed."""
+
+    def __init__(self, home: Home, history: History, usage: UsageLog, actors: ActorLog) -> None:
+        self._home = home
+        self.history = history
+        self._usage = usage
+        self._actors = actors
+
+    def record(
+        self,
+        *,
+        actor: str,
+        source: str,
+        subject: str,
+        run_id: str | None = None,
+        dirty: Collection[Path] | None = None,
+    ) -> str | None:
+        """Commit everything that changed (or what changed at `dirty`) as `actor`'s; None when nothing did."""
+        return self.history.snapshot(
+            self._sources(), actor=actor, source=source, subject=subject, run_id=run_id, dirty=dirty
+        )
+
+    def observe(self, *, source: str, dirty: Collection[Path] | None = None) -> None:
+        """Commit what changed since the last snapshot, by whoever did it."""
+        if dirty is None or len(dirty) > _ATTRIBUTED_AT_MOST:
+            self.record(actor=OUTSIDE, source=source, subject="Changes found by a scan", dirty=dirty)
+            return
+        for (actor, run_id), paths in self._by_actor(dirty).items():
+            self.record(actor=actor, source=source, subject="Changes seen", run_id=run_id, dirty=paths)
+
+    def preserve(self, root: ScopeRoot, rel: str) -> None:
+        """Make sure the history holds what stands at this path, before it is changed."""
+        self.observe(source="before a change", dirty=[root.directory / rel])
+
+    def _by_actor(self, dirty: Collection[Path]) -> dict[tuple[str, str | None], list[Path]]:
+        groups: dict[tuple[str, str | None], list[Path]] = {}
+        for path in dirty:
+            found = self._actors.actor_of(path, sha256_of_bytes(_bytes_of(path)))
+            key = (OUTSIDE, None) if found is None else (found.actor, found.run_id)
+            groups.setdefault(key, []).append(path)
+        return groups
+
+    def _sources(self) -> Sequence[SnapshotSource]:
+        by_prefix: dict[str, dict[str, Usage]] = {}
+        for key, value in self._usage.load().items():
+            prefix = key[: key.rfind(":") + 1]
+            by_prefix.setdefault(prefix, {})[key] = value
+        return [self._source(root, by_prefix.get(root.usage_prefix or "", {})) for root in self._home.roots()]
+
+    def _source(self, root: ScopeRoot, usage: Mapping[str, Usage]) -> SnapshotSource:
+        metadata: dict[str, dict[str, Any]] = {}
+        for key, value in usage.items():
+            rel = unescaped(key[len(root.usage_prefix or "") :])
+            if self._home.usage_key(root, rel) == key:
+                metadata[rel] = asdict(value)
+        return SnapshotSource(key=root.key, directory=root.directory, metadata=metadata)
+
+
+def unescaped(component: str) -> str:
+    """The text that a logical key's component stands for (formats/mux.md section 8)."""
+    return component.replace("%3A", ":").replace("%25", "%")
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    """The file's bytes for attribution; None where there is no readable file (a directory is attributed as
+    outside)."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None

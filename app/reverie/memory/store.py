@@ -1,0 +1,379 @@
+"""The one store: every change of a memory, by hand, by model or by rules, goes through here.
+
+It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps (of
+the home), compare-and-swap, atomic writes. It holds no constant of any agent. What else a change means
+(usage, attribution, history) is the business of the `Effects` handed in, so that the same store serves the
+disk and a run's overlay, where nothing but the overlay changes until the run's transaction applies it.
+
+Rules: formats/mux.md sections 5 and 6. Deliberate differences: replacement text is literal (`$&` is not
+expanded); a file that is not valid UTF-8 can be read but is never rewritten.
+
+Threading: blocking; call from any thread but the GUI's. Mutations of one root are serialised between all
+Reverie processes of a profile by `Effects.exclusive`; towards agents every write is a compare-and-swap.
+Failure: `MendableError` and nothing changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+from reverie.errors import Conflict, StoreError
+from reverie.files.rooted import Entry
+from reverie.homes.base import Home, Scope, ScopeContext, ScopeRoot
+from reverie.memory.paths import MemoryPath, parse_memory_path
+from reverie.memory.scope_files import ScopeFiles
+
+_ATTEMPTS = 20
+
+
+def sha256_of_text(text: str) -> str:
+    """Hex hash of the text's UTF-8 bytes: what the agent's own editor compares (mux.md section 6)."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def sha256_of_bytes(data: bytes | None) -> str | None:
+    """Hex hash of a file's bytes, None for no file."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """One memory as read. `content` is decoded with U+FFFD where `valid` is False; `sha256` is of
+    `content`."""
+
+    content: str
+    sha256: str
+    valid: bool
+    size: int
+
+
+class Effects(Protocol):
+    """What a change means beyond the file itself. `rel` is below `root`; called on the store's thread."""
+
+    def exclusive(self, root: ScopeRoot) -> AbstractContextManager[None]:
+        """Mutual exclusion over one root between the Reverie processes of a profile."""
+
+    def will_change(self, root: ScopeRoot, rel: str) -> None:
+        """Before a file or subtree is overwritten, moved or deleted: keep what is there. May raise to
+        refuse."""
+
+    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
+        """At the last moment before one file becomes `after`: attribute the change."""
+
+    def wrote(self, root: ScopeRoot, rel: str) -> None: ...
+    def deleted(self, root: ScopeRoot, rel: str) -> None: ...
+    def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None: ...
+    def read(self, root: ScopeRoot, rel: str) -> None: ...
+    def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None: ...
+
+
+class NoEffects:
+    """For overlays: nothing but the overlay changes."""
+
+    def exclusive(self, root: ScopeRoot) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def will_change(self, root: ScopeRoot, rel: str) -> None: ...
+    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None: ...
+    def wrote(self, root: ScopeRoot, rel: str) -> None: ...
+    def deleted(self, root: ScopeRoot, rel: str) -> None: ...
+    def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None: ...
+    def read(self, root: ScopeRoot, rel: str) -> None: ...
+    def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None: ...
+
+
+class MemoryStore:
+    """The memories of one scope context."""
+
+    def __init__(
+        self, home: Home, context: ScopeContext, files_of: Callable[[ScopeRoot], ScopeFiles], effects: Effects
+    ) -> None:
+        self.home = home
+        self.context = context
+        self._files_of = files_of
+        self._effects = effects
+
+    def resolve(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
+        """The parsed path with its root. Raises `PathRuleError`, `ScopeUnavailable`; refuses `/memories`
+        itself."""
+        parsed = parse_memory_path(path) if isinstance(path, str) else path
+        if parsed.scope is None:
+            raise StoreError(f"{parsed} names no scope.", next_step=f"Name one of {', '.join(Scope)}.")
+        root = self.home.scope_root(self.context, parsed.scope)
+        return parsed, root, self._files_of(root)
+
+    def entry(self, path: str | MemoryPath) -> Entry | None:
+        parsed, _root, files = self.resolve(path)
+        return files.entry(parsed.rel)
+
+    def read_text(self, path: str | MemoryPath, *, as_use: bool) -> StoredText:
+        """The whole text of one memory. `as_use` counts it as an agent's read. Refuses files over the cap."""
+        parsed, root, files = self.resolve(path)
+        text = self._text(parsed, files)
+        if as_use:
+            self._effects.read(root, parsed.rel)
+        return text
+
+    def note_use(self, path: MemoryPath) -> None:
+        """Count one read by an agent."""
+        _parsed, root, _files = self.resolve(path)
+        self._effects.read(root, path.rel)
+
+    def save(self, path: str | MemoryPath, content: str, expected_sha256: str | None) -> str:
+        """Whole-file compare-and-swap; `None` expects no file. Returns the new hash; raises `Conflict`.
+
+        A path that leads through something that is not a directory, or to a directory, is a plain
+        `StoreError`.
+        """
+        parsed, root, files = self.resolve(path)
+        self._refuse_scope_root(parsed, "saved")
+        data = self._encode(parsed, content)
+        with self._effects.exclusive(root):
+            entry = files.entry(parsed.rel)
+            self._refuse_directory(parsed, entry)
+            if expected_sha256 is None:
+                if entry is not None:
+                    raise _changed(parsed, "it exists already")
+                self._refuse_full_scope(parsed, files)
+            elif entry is None:
+                raise _changed(parsed, "it was deleted meanwhile")
+            elif self._text(parsed, files, any_size=True).sha256 != expected_sha256:
+                raise _changed(parsed, "it changed meanwhile")
+
+            def compare(current: bytes | None) -> None:
+                found = None if current is None else sha256_of_text(current.decode("utf-8", "replace"))
+                if found != expected_sha256:
+                    raise _changed(parsed, "it changed meanwhile")
+
+            self._effects.will_change(root, parsed.rel)
+            self._write(root, files, parsed, data, compare, create_only=expected_sha256 is None)
+        self._effects.wrote(root, parsed.rel)
+        return sha256_of_text(content)
+
+    def create(self, path: str | MemoryPath, content: str) -> None:
+        """A new memory; an existing file or directory is never replaced."""
+        parsed, root, files = self.resolve(path)
+        self._refuse_scope_root(parsed, "created as a file")
+        data = self._encode(parsed, content)
+        with self._effects.exclusive(root):
+            entry = files.entry(parsed.rel)
+            if entry is not None:
+                kind = "a directory" if entry.kind == "directory" else "a file"
+                raise StoreError(
+                    f"{parsed} exists already as {kind}.",
+                    next_step="Choose another name."
+                    if entry.kind == "directory"
+                    else "To overwrite it, delete it first, or edit it with str_replace or insert.",
+                    reason="exists",
+                )
+            self._refuse_full_scope(parsed, files)
+            self._write(root, files, parsed, data, None, create_only=True)
+        self._effects.wrote(root, parsed.rel)
+
+    def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
+        """Read, `change`, write back; repeated when an agent wrote in between. Returns the new text."""
+        parsed, root, files = self.resolve(path)
+        with self._effects.exclusive(root):
+            for _attempt in range(_ATTEMPTS):
+                before = self._editable_text(parsed, files)
+                after = change(before)
+                data = self._encode(parsed, after)
+                expected = before.encode("utf-8")
+
+                def compare(current: bytes | None, expected: bytes = expected) -> None:
+                    if current != expected:
+                        raise _changed(parsed, "it changed meanwhile")
+
+                self._effects.will_change(root, parsed.rel)
+                try:
+                    self._write(root, files, parsed, data, compare)
+                except Conflict:
+                    continue
+                break
+            else:
+                raise _changed(parsed, "another program keeps writing it")
+        self._effects.wrote(root, parsed.rel)
+        return after
+
+    def delete(self, path: str | MemoryPath) -> None:
+        """Delete a file, or a directory with all that is in it."""
+        parsed, root, files = self.resolve(path)
+        self._refuse_scope_root(parsed, "deleted")
+        with self._effects.exclusive(root):
+            entry = files.entry(parsed.rel)
+            if entry is None:
+                raise _missing(parsed)
+            self._effects.will_change(root, parsed.rel)
+            for rel in self._files_below(files, parsed.rel, entry):
+                self._effects.replacing(root, rel, None)
+            files.remove(parsed.rel)
+        self._effects.deleted(root, parsed.rel)
+
+    def rename(self, old: str | MemoryPath, new: str | MemoryPath) -> None:
+        """Move a file or directory inside its scope. Neither size nor file count is checked (mux.md section
+        6)."""
+        source, root, files = self.resolve(old)
+        target, target_root, _files = self.resolve(new)
+        for parsed in (source, target):
+            self._refuse_scope_root(parsed, "renamed")
+        if source.scope is not target.scope or root.key != target_root.key:
+            raise StoreError(
+                f"{source} cannot be renamed into another scope.",
+                cause="A rename stays inside one scope.",
+                next_step="Create the memory there and delete this one.",
+            )
+        if target.segments[: len(source.segments)] == source.segments and source != target:
+            raise StoreError(f"{source} cannot be moved into itself.", next_step="Choose another place.")
+        with self._effects.exclusive(root):
+            entry = files.entry(source.rel)
+            if entry is None:
+                raise _missing(source)
+            if files.entry(target.rel) is not None:
+                raise StoreError(
+                    f"{target} exists already.", next_step="Choose another name.", reason="exists"
+                )
+            self._effects.will_change(root, source.rel)
+            for rel in self._files_below(files, source.rel, entry):
+                moved = target.rel + rel[len(source.rel) :]
+                self._effects.replacing(root, moved, files.read(rel))
+                self._effects.replacing(root, rel, None)
+            files.rename(source.rel, target.rel)
+        self._effects.renamed(root, source.rel, target.rel)
+
+    def restore(self, path: str | MemoryPath, data: bytes, *, mode: int | None = None) -> None:
+        """Bring back bytes the history kept, exactly; an existing file is never replaced (`Conflict`)."""
+        parsed, root, files = self.resolve(path)
+        self._refuse_scope_root(parsed, "restored")
+        with self._effects.exclusive(root):
+            if files.entry(parsed.rel) is not None:
+                raise Conflict(
+                    f"{parsed} exists again and was left as it is.",
+                    next_step="Rename it first, then undo once more.",
+                )
+            self._write(root, files, parsed, data, None, create_only=True, mode=mode)
+
+    def pin(self, path: str | MemoryPath, pinned: bool) -> None:
+        """Pin or unpin one path; whether a file is there is not checked (mux.md section 6)."""
+        parsed, root, _files = self.resolve(path)
+        self._refuse_scope_root(parsed, "pinned")
+        self._effects.pinned(root, parsed.rel, pinned)
+
+    def _write(
+        self,
+        root: ScopeRoot,
+        files: ScopeFiles,
+        parsed: MemoryPath,
+        data: bytes,
+        compare: Callable[[bytes | None], None] | None,
+        *,
+        create_only: bool = False,
+        mode: int | None = None,
+    ) -> None:
+        def before_replace(current: bytes | None) -> None:
+            if compare is not None:
+                compare(current)
+            self._effects.replacing(root, parsed.rel, data)
+
+        files.write(parsed.rel, data, create_only=create_only, mode=mode, before_replace=before_replace)
+
+    def _text(self, parsed: MemoryPath, files: ScopeFiles, *, any_size: bool = False) -> StoredText:
+        entry = files.entry(parsed.rel)
+        if entry is None:
+            raise _missing(parsed)
+        if entry.kind != "file":
+            raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
+        cap = self.home.caps.file_bytes
+        if entry.size > cap and not any_size:
+            raise StoreError(
+                f"{parsed} is too large: {entry.size:,} bytes.",
+                cause=f"The limit of this home is {cap:,} bytes a file.",
+                next_step="Shorten it outside, or split it.",
+                reason="too-large",
+            )
+        data = files.read(parsed.rel)
+        try:
+            content, valid = data.decode("utf-8"), True
+        except UnicodeDecodeError:
+            content, valid = data.decode("utf-8", "replace"), False
+        return StoredText(content, sha256_of_text(content), valid, len(data))
+
+    def _editable_text(self, parsed: MemoryPath, files: ScopeFiles) -> str:
+        text = self._text(parsed, files)
+        if not text.valid or "\0" in text.content:
+            raise StoreError(
+                f"{parsed} is not a UTF-8 text file and is left as it is.",
+                next_step="Convert it outside, then edit it here.",
+                reason="not-text",
+            )
+        return text.content
+
+    def _encode(self, parsed: MemoryPath, content: str) -> bytes:
+        try:
+            data = content.encode("utf-8")
+        except UnicodeEncodeError:
+            raise StoreError(
+                f"{parsed} cannot be written.",
+                cause="The text holds half of a surrogate pair, which is no UTF-8.",
+                next_step="Remove the broken character.",
+                reason="not-text",
+            ) from None
+        cap = self.home.caps.file_bytes
+        if len(data) > cap:
+            raise StoreError(
+                f"{parsed} would be too large: {len(data):,} bytes.",
+                cause=f"The limit of this home is {cap:,} bytes a file.",
+                next_step="Shorten it, or split it into several memories.",
+                reason="too-large",
+            )
+        return data
+
+    def _refuse_full_scope(self, parsed: MemoryPath, files: ScopeFiles) -> None:
+        cap = self.home.caps.files_per_scope
+        count = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
+        if count >= cap:
+            raise StoreError(
+                f"{parsed} cannot be created: the scope is full.",
+                cause=f"It holds {cap:,} files already, the limit of this home.",
+                next_step="Merge or delete memories first.",
+                reason="scope-full",
+            )
+
+    @staticmethod
+    def _refuse_scope_root(parsed: MemoryPath, done: str) -> None:
+        if parsed.is_scope_root:
+            raise StoreError(
+                f"{parsed} is a whole scope and cannot be {done}.", next_step="Name a file inside it."
+            )
+
+    @staticmethod
+    def _refuse_directory(parsed: MemoryPath, entry: Entry | None) -> None:
+        if entry is not None and entry.kind != "file":
+            raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
+
+    @staticmethod
+    def _files_below(files: ScopeFiles, rel: str, entry: Entry) -> list[str]:
+        if entry.kind == "file":
+            return [rel]
+        return [
+            found.rel
+            for found in files.walk().entries
+            if found.kind == "file" and found.rel.startswith(rel + "/")
+        ]
+
+
+def _missing(parsed: MemoryPath) -> StoreError:
+    return StoreError(
+        f"There is no memory {parsed}.",
+        next_step="View its directory to see what is there.",
+        reason="missing",
+    )
+
+
+def _changed(parsed: MemoryPath, what: str) -> Conflict:
+    return Conflict(
+        f"{parsed} was not written:", cause=f"{what}.", next_step="Read it again and repeat the change."
+    )

@@ -1,0 +1,149 @@
+"""The rails of a run, in code: which scopes, which files, how many changes. Prompts are rendered from these
+values.
+
+Every mutating request of a model or of the rules engine passes `Guard.execute`, which checks it, reserves its
+cost before anything is awaited, issues it to the memory commands of the run's overlay and journals it. Rules
+and their source: formats/mux.md section 10. Refusals are journaled with their reason and cost nothing;
+accepted requests cost one, also when they fail and in a dry run. Reading is always free and goes on after the
+budget is used up.
+
+Not thread-safe: one run, one guard, one event loop (concurrent tool calls of one loop are fine: reserving is
+synchronous).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reverie.errors import MendableError
+from reverie.homes.base import Scope
+from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
+from reverie.memory.paths import MemoryPath, parse_memory_path
+
+DRY_RUN_NOTE = "dry-run"
+
+
+@dataclass(frozen=True, slots=True)
+class Rails:
+    """What a run may do. `is_protected` tells whether a path is pinned, or has something pinned below it."""
+
+    scopes: frozenset[Scope]
+    budget: int
+    is_protected: Callable[[MemoryPath], bool]
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One mutating request and what became of it: the shape of a coverage record's op."""
+
+    command: str
+    path: str
+    new_path: str | None
+    applied: bool
+    note: str | None = None
+
+    def as_op(self) -> dict[str, Any]:
+        op: dict[str, Any] = {"command": self.command, "path": self.path}
+        if self.new_path is not None:
+            op["newPath"] = self.new_path
+        op["applied"] = self.applied
+        if self.note is not None:
+            op["note"] = self.note
+        return op
+
+
+class Guard:
+    """The only way from a run to the memories."""
+
+    def __init__(self, commands: MemoryCommands, rails: Rails) -> None:
+        self._commands = commands
+        self.rails = rails
+        self._spent = 0
+        self._journal: list[JournalEntry] = []
+
+    @property
+    def remaining(self) -> int:
+        return self.rails.budget - self._spent
+
+    @property
+    def ops(self) -> tuple[dict[str, Any], ...]:
+        """The journal so far, in the order of the requests."""
+        return tuple(entry.as_op() for entry in self._journal)
+
+    @property
+    def applied(self) -> int:
+        return sum(entry.applied or entry.note == DRY_RUN_NOTE for entry in self._journal)
+
+    def execute(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer one request as `MemoryCommands.execute` does, or refuse it with the reason."""
+        command = str(request.get("command"))
+        if command not in MUTATING:
+            return self._commands.execute(request)
+        try:
+            paths = paths_of(normalise(request))
+        except MendableError as error:
+            return self._refuse(command, (), str(error))
+        refusal = self._refusal(command, paths)
+        if refusal is not None:
+            return self._refuse(command, paths, refusal)
+        self._spent += 1
+        position = len(self._journal)
+        self._journal.append(_entry(command, paths, applied=False))
+        answer = self._commands.execute(request)
+        self._journal[position] = self._outcome(command, paths, answer)
+        return answer
+
+    def withdraw(self, since: int, note: str) -> None:
+        """Mark the entries from position `since` as not applied: the caller rolled the overlay back to
+        there."""
+        for position in range(since, len(self._journal)):
+            if self._journal[position].applied or self._journal[position].note == DRY_RUN_NOTE:
+                self._journal[position] = replace(self._journal[position], applied=False, note=note)
+
+    def _outcome(self, command: str, paths: Sequence[str], answer: Mapping[str, Any]) -> JournalEntry:
+        if not answer["success"]:
+            return _entry(command, paths, applied=False, note=str(answer["error"]))
+        if self.rails.dry_run:
+            return _entry(command, paths, applied=False, note=DRY_RUN_NOTE)
+        return _entry(command, paths, applied=True)
+
+    def _refuse(self, command: str, paths: Sequence[str], note: str) -> dict[str, Any]:
+        self._journal.append(_entry(command, paths, applied=False, note=note))
+        return {"success": False, "error": note}
+
+    def _refusal(self, command: str, paths: Sequence[str]) -> str | None:
+        """Why the rails do not let this request through, or None."""
+        if self.remaining <= 0:
+            return f"The {self.rails.budget} changes of this run are used up. Reading goes on."
+        for text in paths:
+            try:
+                path = parse_memory_path(text)
+            except MendableError as error:
+                return str(error)
+            if path.scope is not None and path.scope not in self.rails.scopes:
+                allowed = ", ".join(
+                    f"/memories/{scope.value}/" for scope in Scope if scope in self.rails.scopes
+                )
+                return f"{path} is out of bounds for this run, which may change {allowed} only."
+            if command in ("delete", "rename") and path.segments and self.rails.is_protected(path):
+                return (
+                    f"{path} is pinned, or holds a pinned memory. Pinned memories may be edited, "
+                    "never deleted or renamed by a run."
+                )
+        return None
+
+
+def _entry(command: str, paths: Sequence[str], *, applied: bool, note: str | None = None) -> JournalEntry:
+    shown = [_canonical(path) for path in paths] or [""]
+    return JournalEntry(command, shown[0], shown[1] if len(shown) > 1 else None, applied, note)
+
+
+def _canonical(path: str) -> str:
+    """The path as people see it; a refused one as it was given."""
+    try:
+        return str(parse_memory_path(path))
+    except MendableError:
+        return path

@@ -1,0 +1,123 @@
+"""What a person does to memories by hand: save, delete, rename, pin, and taking it back.
+
+Everything goes through the store; the history holds the state before (the store's effects see to it) and
+after. An `Undo` is a value: what to bring back lies in the history, so it outlives the window.
+
+Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing changed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reverie.errors import Conflict, StoreError
+from reverie.homes.base import ScopeContext, ScopeRoot
+from reverie.memory.paths import MemoryPath, parse_memory_path
+from reverie.memory.scope_files import ScopeFiles
+from reverie.memory.store import MemoryStore
+from reverie.memory.usage import Usage
+from reverie.services.parts import HomeParts
+from reverie.services.texts import file_text
+from reverie.services.views import FileText, Undo
+
+_SHOWN_AT_MOST = 8 * 1024 * 1024
+
+
+class HandEdits:
+    """Hand edits of one home."""
+
+    def __init__(self, parts: HomeParts) -> None:
+        self._parts = parts
+
+    def read(self, context: ScopeContext, path: str) -> FileText:
+        """A memory of any size as far as it can be shown; people see also what the agent refuses."""
+        parsed, _root, files = self._resolve(context, path)
+        entry = files.entry(parsed.rel)
+        if entry is None:
+            raise StoreError(
+                f"There is no memory {parsed}.", next_step="It may have just been deleted.", reason="missing"
+            )
+        if entry.kind != "file":
+            raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Open a file inside it.")
+        data = files.read(parsed.rel, limit=_SHOWN_AT_MOST)
+        return file_text(str(parsed), data, mtime_ns=entry.mtime_ns, cap=self._parts.home.caps.file_bytes)
+
+    def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
+        changed: list[Path] = []
+        store = self._store(context, changed)
+        store.save(path, content, expected_sha256)
+        self._record(changed, "Saved by hand")
+        return self.read(context, path)
+
+    def pin(self, context: ScopeContext, path: str, pinned: bool) -> None:
+        self._store(context, []).pin(path, pinned)
+
+    def delete(self, context: ScopeContext, path: str) -> Undo:
+        changed: list[Path] = []
+        store = self._store(context, changed)
+        parsed, root, _files = store.resolve(path)
+        usage = self._usage_below(root, parsed.rel)
+        self._parts.snapshots.preserve(root, parsed.rel)
+        commit = self._history_head()
+        store.delete(parsed)
+        self._record(changed, "Deleted by hand")
+        return Undo("delete", context, str(parsed), commit=commit, usage=usage)
+
+    def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
+        changed: list[Path] = []
+        self._store(context, changed).rename(path, new_path)
+        self._record(changed, "Renamed by hand")
+        return Undo("rename", context, str(parse_memory_path(path)), str(parse_memory_path(new_path)))
+
+    def undo(self, undo: Undo) -> str:
+        """Take a hand edit back. Raises `Conflict` when something else stands in its place by now."""
+        changed: list[Path] = []
+        store = self._store(undo.context, changed)
+        if undo.kind == "rename":
+            store.rename(undo.new_path, undo.path)
+            sentence = f"Renamed back to {undo.path}."
+        else:
+            count = self._bring_back(store, undo)
+            sentence = (
+                f"Brought back {undo.path}." if count == 1 else f"Brought back {count} files of {undo.path}."
+            )
+        self._record(changed, "Undone by hand")
+        return sentence
+
+    def _bring_back(self, store: MemoryStore, undo: Undo) -> int:
+        parsed, root, _files = store.resolve(undo.path)
+        history = self._parts.snapshots.history
+        versions = history.files(undo.commit, root.key)
+        rels = [rel for rel in versions if rel == parsed.rel or rel.startswith(parsed.rel + "/")]
+        if not rels:
+            raise StoreError(f"The history holds no {undo.path}.", next_step="Look at the runs of this home.")
+        for rel in rels:
+            data = history.read(undo.commit, root.key, rel)
+            if data is None:
+                raise StoreError(f"The history holds no {rel}.", next_step="Look at the runs of this home.")
+            store.restore(MemoryPath(parsed.scope, tuple(rel.split("/"))), data, mode=versions[rel].mode)
+        self._parts.usage.apply_delta(dict.fromkeys(undo.usage), dict(undo.usage))
+        return len(rels)
+
+    def _usage_below(self, root: ScopeRoot, rel: str) -> dict[str, Usage]:
+        key = self._parts.home.usage_key(root, rel)
+        if key is None:
+            return {}
+        usage = self._parts.usage.load()
+        return {found: usage[found] for found in usage if found == key or found.startswith(key + "/")}
+
+    def _history_head(self) -> str:
+        head = self._parts.snapshots.history.head()
+        if head is None:
+            raise Conflict("The history is empty, so the delete could not be kept.")
+        return head
+
+    def _record(self, changed: list[Path], subject: str) -> None:
+        if changed:
+            self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=changed)
+
+    def _store(self, context: ScopeContext, changed: list[Path]) -> MemoryStore:
+        return self._parts.store(context, actor="user", after_change=changed.append)
+
+    def _resolve(self, context: ScopeContext, path: str) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
+        return self._parts.store(context, actor="user").resolve(path)

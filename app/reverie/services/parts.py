@@ -1,0 +1,208 @@
+"""Everything that works on one home, wired together once and built on first use.
+
+`HomeParts` is what the composition root hands to services and commands: nothing is opened, created or
+imported before somebody asks for it, so that listing a tree needs neither history nor leases (and looking
+stays free of side effects). Heavy libraries are imported inside the part that needs them.
+
+Threading: parts are built under a lock and are themselves safe for any thread but the GUI's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.clock import Clock
+from reverie.files.rooted import RootedDirectory
+from reverie.homes.base import Home, ScopeContext, ScopeRoot
+from reverie.memory.effects import DiskEffects
+from reverie.memory.snapshots import Snapshots
+from reverie.memory.store import MemoryStore
+from reverie.memory.usage import UsageLog
+from reverie.profile import Profile
+
+if TYPE_CHECKING:
+    from reverie.dream.coverage import CoverageLog
+    from reverie.dream.service import DreamService
+    from reverie.files.lease import Leases
+    from reverie.memory.attribution import ActorLog
+    from reverie.runs.activity import Activity
+    from reverie.runs.record import RunStore
+    from reverie.runs.recovery import Recovery
+    from reverie.runs.revert import Reverter
+    from reverie.runs.transaction import Transaction
+    from reverie.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class HomeKey:
+    """Which home: the agent's directory and Reverie's id for it."""
+
+    home: Home
+    home_id: str
+
+
+class HomeParts:
+    """The parts of one home. Cached properties: the first use builds, and later ones share."""
+
+    def __init__(
+        self, key: HomeKey, profile: Profile, clock: Clock, settings: Callable[[], Settings]
+    ) -> None:
+        self.home = key.home
+        self.home_id = key.home_id
+        self.profile = profile
+        self.clock = clock
+        self._settings = settings
+        self._building = threading.RLock()
+
+    @cached_property
+    def settings(self) -> Settings:
+        return self._settings()
+
+    @cached_property
+    def usage(self) -> UsageLog:
+        own = self.profile.own_sidecars(self.home_id) / "memory-meta.json"
+        return UsageLog(self.home, own_sidecar=own, lock_dir=self.profile.locks, clock=self.clock)
+
+    @cached_property
+    def coverage(self) -> CoverageLog:
+        from reverie.dream.coverage import CoverageLog
+
+        own = self.profile.own_sidecars(self.home_id) / "memory-consolidation.json"
+        return CoverageLog(self.home.coverage_sidecar or own, lock_dir=self.profile.locks, clock=self.clock)
+
+    @cached_property
+    def actors(self) -> ActorLog:
+        from reverie.memory.attribution import ActorLog
+
+        return ActorLog(self.profile.actor_log)
+
+    @cached_property
+    def snapshots(self) -> Snapshots:
+        from reverie.memory.history import History
+
+        with self._building:
+            history = History(
+                self.profile.history(self.home_id),
+                lock_dir=self.profile.locks,
+                clock=self.clock,
+                pack_after=self.settings.history.pack_after,
+            )
+            return Snapshots(self.home, history, self.usage, self.actors)
+
+    @cached_property
+    def leases(self) -> Leases:
+        from reverie.files.lease import Leases
+
+        return Leases(self.profile.leases_database)
+
+    @cached_property
+    def runs(self) -> RunStore:
+        from reverie.runs.record import RunStore
+
+        return RunStore(self.profile.runs(self.home_id))
+
+    @cached_property
+    def activity(self) -> Activity:
+        from reverie.runs.activity import Activity
+
+        return Activity(self.profile.activity(self.home_id), lock_dir=self.profile.locks, clock=self.clock)
+
+    @cached_property
+    def recovery(self) -> Recovery:
+        from reverie.runs.recovery import Recovery
+
+        return Recovery(
+            self.runs,
+            transaction_for=self.transaction_for,
+            committed=lambda run, journal: (
+                journal.coverage is not None
+                and self.coverage.holds(
+                    journal.coverage, workspace_id=run.workspace_id, project_path=run.project_path
+                )
+            ),
+            activity=self.activity,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def dreams(self) -> DreamService:
+        from reverie.dream.service import DreamDependencies, DreamService
+
+        return DreamService(
+            DreamDependencies(
+                home=self.home,
+                home_id=self.home_id,
+                leases=self.leases,
+                runs=self.runs,
+                coverage=self.coverage,
+                usage=self.usage,
+                snapshots=self.snapshots,
+                activity=self.activity,
+                recovery=self.recovery,
+                transaction_for=self.transaction_for,
+                clock=self.clock,
+                time_limit_s=self.settings.dream.time_limit_s,
+                max_loss_percent=self.settings.dream.max_loss_percent,
+            )
+        )
+
+    @cached_property
+    def reverter(self) -> Reverter:
+        from reverie.dream.service import dream_lease_name
+        from reverie.runs.revert import RevertDependencies, Reverter
+
+        return Reverter(
+            RevertDependencies(
+                home=self.home,
+                home_id=self.home_id,
+                lease_name=dream_lease_name(self.home_id),
+                leases=self.leases,
+                runs=self.runs,
+                snapshots=self.snapshots,
+                activity=self.activity,
+                recovery=self.recovery,
+                transaction_for=self.transaction_for,
+                clock=self.clock,
+            )
+        )
+
+    def transaction_for(self, run_id: str, actor: str) -> Transaction:
+        """The file effects of one run, attributed to `actor`."""
+        from reverie.runs.transaction import Transaction
+
+        def attribute(root: ScopeRoot, rel: str, sha256: str | None) -> None:
+            self.actors.record(root.directory / rel, sha256, actor=actor, run_id=run_id, at_ms=self.clock())
+
+        return Transaction(
+            self.runs.directory_of(run_id),
+            self.home.root,
+            files_of=rooted_files,
+            apply_usage=self.usage.apply_delta,
+            attribute=attribute,
+        )
+
+    def store(
+        self, context: ScopeContext, *, actor: str, after_change: Callable[[Path], None] = lambda path: None
+    ) -> MemoryStore:
+        """The memories of one context on disk, with every change attributed to `actor`."""
+        effects = DiskEffects(
+            self.home,
+            actor=actor,
+            usage=self.usage,
+            actors=self.actors,
+            snapshots=self.snapshots,
+            lock_dir=self.profile.locks,
+            clock=self.clock,
+            after_change=after_change,
+        )
+        return MemoryStore(self.home, context, rooted_files, effects)
+
+
+def rooted_files(root: ScopeRoot) -> RootedDirectory:
+    """The files of a root on disk."""
+    return RootedDirectory(root.directory)

@@ -1,0 +1,87 @@
+"""What a person has seen of each memory, for the "agent edited" badge.
+
+A memory carries the badge when its content is neither what the person last opened or saved here, nor what the
+history held when the home was first opened, nor written by the person. Kept in Reverie's own data directory.
+
+Threading: any thread but the GUI's. Failure: raises `MendableError`; the badge is never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from reverie.clock import Clock
+from reverie.files.sidecar import Sidecar
+from reverie.homes.base import ScopeRoot
+from reverie.memory.attribution import ActorLog
+from reverie.memory.history import History
+from reverie.memory.store import sha256_of_bytes
+
+_PERSON = frozenset({"user"})
+
+
+class SeenLog:
+    """The seen marks of one home. `history` is asked for late, so that nothing is opened before it is
+    needed."""
+
+    def __init__(
+        self, path: Path, history: Callable[[], History], actors: ActorLog, *, lock_dir: Path, clock: Clock
+    ) -> None:
+        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
+        self._history = history
+        self._actors = actors
+
+    def start(self) -> None:
+        """On the first opening of a home everything counts as seen."""
+        if "baseline" not in self._sidecar.read().data:
+            head = self._history().head()
+            if head is not None:
+                self._sidecar.update(
+                    lambda data: {**data, "baseline": head} if "baseline" not in data else None
+                )
+
+    def mark_all(self) -> None:
+        """Everything as it stands in the history now counts as seen."""
+        head = self._history().head()
+        if head is not None:
+            self._sidecar.update(lambda _data: {"baseline": head, "files": {}})
+
+    def mark(self, root: ScopeRoot, rel: str, sha256: str) -> None:
+        """One memory was opened or saved with this content."""
+        name = _name(root, rel)
+
+        def change(data: dict[str, Any]) -> dict[str, Any] | None:
+            files = data.setdefault("files", {})
+            if files.get(name) == sha256:
+                return None
+            files[name] = sha256
+            return data
+
+        self._sidecar.update(change)
+
+    def unseen(self, roots: Mapping[str, ScopeRoot]) -> frozenset[tuple[str, str]]:
+        """`(root key, rel)` of every memory in these roots that someone else changed since it was last
+        seen."""
+        data = self._sidecar.read().data
+        baseline, head = data.get("baseline"), self._history().head()
+        if head is None or not isinstance(baseline, str) or baseline == head:
+            return frozenset()
+        seen = data.get("files", {})
+        found = set()
+        for change in self._history().changes(baseline, head):
+            root = roots.get(change.key)
+            if root is None or change.after is None or change.after == change.before:
+                continue
+            sha256 = sha256_of_bytes(change.after)
+            if seen.get(_name(root, change.rel)) == sha256:
+                continue
+            actor = self._actors.actor_of(root.directory / change.rel, sha256)
+            if actor is None or actor.actor not in _PERSON:
+                found.add((change.key, change.rel))
+        return frozenset(found)
+
+
+def _name(root: ScopeRoot, rel: str) -> str:
+    return f"{root.key}/{rel}".encode("utf-8", "backslashreplace").decode()

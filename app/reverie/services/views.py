@@ -1,0 +1,184 @@
+"""What a window or a command is shown of a home: frozen values, no behaviour, safe to hand between threads.
+
+Times are UTC ms, sizes bytes. Paths are memory paths unless a field says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from reverie.dream.engine import DreamProgress
+from reverie.files.lease import LeaseHolder
+from reverie.homes.base import Companion, HomeContents, Scope, ScopeContext
+from reverie.memory.listing import ScopeListing
+from reverie.runs.record import Outcome
+
+__all__ = [
+    "CoverageRow",
+    "DreamProgress",
+    "FileChange",
+    "FileText",
+    "HarvestRow",
+    "HomeInfo",
+    "MemoryView",
+    "Relevance",
+    "RevertView",
+    "RunSummary",
+    "RunView",
+    "StatusView",
+    "Undo",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class HomeInfo:
+    """One open home. `problems` are sentences on what could not be read."""
+
+    id: str
+    root: Path
+    kind: str
+    label: str
+    contents: HomeContents
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """The three trees of one context. `changed_by_others`: memory paths someone else changed since last
+    opened."""
+
+    context: ScopeContext
+    scopes: Mapping[Scope, ScopeListing]
+    companions: tuple[Companion, ...]
+    changed_by_others: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageRow:
+    """One row of the footer. `last_run_at` None with `available` means never; `changes` counts applied
+    ops."""
+
+    scope: Scope
+    last_run_at: int | None
+    trigger: str
+    changes: int
+    summary: str
+    available: bool
+    reason: str = ""
+    ops: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestRow:
+    """The newest harvest of the workspace."""
+
+    status: Literal["pending", "completed", "failed"]
+    at: int
+    accepted: int
+    skipped: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One run as lists show it."""
+
+    id: str
+    kind: str
+    workspace_id: str | None
+    started_at: int
+    ended_at: int | None
+    outcome: Outcome
+    engine: str
+    trigger: str
+    summary: str
+    reason: str
+    ops: tuple[Mapping[str, Any], ...]
+    dry_run: bool
+    reverted: bool
+    conflicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """The footer of one context: rows in the order workspace, project, global."""
+
+    rows: tuple[CoverageRow, ...]
+    harvest: HarvestRow | None
+    running: LeaseHolder | None
+    interrupted: tuple[RunSummary, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """One file for the editor. `content` is exactly the decoded text, newlines and byte order mark
+    included."""
+
+    path: str
+    content: str
+    sha256: str
+    read_only: str
+    size: int
+    mtime_ns: int
+    newline: Literal["\n", "\r\n"]
+    bom: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file of a run: bytes before and after, None where there is no file; `note` says why or what became
+    of it."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A finished job as the window shows it."""
+
+    run_id: str
+    outcome: Outcome
+    summary: str
+    reason: str
+    next_step: str
+    ops: tuple[Mapping[str, Any], ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RevertView:
+    """What an undo of a run did; `conflicts` were left as they are."""
+
+    run_id: str
+    summary: str
+    restored: tuple[str, ...]
+    conflicts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """How to take one hand edit back. `usage` holds the logical keys' entries as they were."""
+
+    kind: Literal["delete", "rename"]
+    context: ScopeContext
+    path: str
+    new_path: str = ""
+    commit: str = ""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Which views a set of changes touches."""
+
+    tree: bool
+    status: bool
+    runs: bool
+    contents: bool

@@ -1,0 +1,412 @@
+"""The one door of a window (and of the commands) to a home: views to show, and the things a person can do.
+
+Every method blocks on disk and must not be called on the GUI thread. Nothing here tells a view to refresh:
+changes reach views through the watcher only (design.md principle 1). Looking creates nothing inside the home;
+what the first opening needs (history, marks of what was seen) goes to Reverie's own directories.
+
+Failure: `MendableError` for what a person can mend; anything else is a bug and propagates.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from reverie.dream.coverage import Status, status_of
+from reverie.dream.engine import Engine
+from reverie.dream.rules_engine import RulesEngine
+from reverie.dream.service import DreamRequest, dream_lease_name
+from reverie.errors import StoreError
+from reverie.files.lease import LeaseHeld
+from reverie.files.watch import Changes, Watcher, WatchTarget
+from reverie.homes.base import Companion, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.memory.listing import ScopeListing, names_only, scan_scope
+from reverie.memory.paths import memory_path
+from reverie.memory.usage import Usage
+from reverie.runs.record import RunRecord
+from reverie.services.companions import CompanionFiles
+from reverie.services.hand_edits import HandEdits
+from reverie.services.parts import HomeParts
+from reverie.services.seen import SeenLog
+from reverie.services.views import (
+    CoverageRow,
+    DreamProgress,
+    FileChange,
+    FileText,
+    HarvestRow,
+    HomeInfo,
+    MemoryView,
+    Relevance,
+    RevertView,
+    RunSummary,
+    RunView,
+    StatusView,
+    Undo,
+)
+
+RECENT_RUNS = 100
+
+
+class Workbench:
+    """One open home."""
+
+    def __init__(self, parts: HomeParts) -> None:
+        self.parts = parts
+        self._history_started = threading.Event()
+
+    @property
+    def home_id(self) -> str:
+        return self.parts.home_id
+
+    def contents(self) -> HomeInfo:
+        """What the home lists now. Raises `Unavailable` when it vanished."""
+        home = self.parts.home
+        contents = home.contents()
+        return HomeInfo(self.home_id, home.root, home.kind, home.label, contents, contents.problems)
+
+    def view(
+        self,
+        context: ScopeContext,
+        *,
+        previous: MemoryView | None = None,
+        dirty: Collection[Path] | None = None,
+        names_only: bool = False,
+    ) -> MemoryView:
+        """The three trees. With `previous` and `dirty` only what changed is read again; `names_only` is the
+        quick first look, without descriptions, sizes and pins."""
+        usage = {} if names_only else self.parts.usage.load()
+        known = previous.scopes if previous is not None and previous.context == context else {}
+        scopes = {
+            scope: self._scope(context, scope, usage, known.get(scope), dirty, names_only) for scope in Scope
+        }
+        companions = self.parts.home.companions(context)
+        changed = frozenset() if names_only else self._changed_by_others(scopes)
+        return MemoryView(context, scopes, companions, changed)
+
+    def status(self, context: ScopeContext) -> StatusView:
+        """The footer: what the sidecar says, never what a run returned."""
+        status = self.parts.coverage.load()
+        shown = status_of(status, context, now=self.parts.clock())
+        runs = self.runs(limit=RECENT_RUNS)
+        return StatusView(
+            rows=(
+                self._row(context, Scope.WORKSPACE, shown),
+                self._row(context, Scope.PROJECT, shown),
+                self._row(context, Scope.GLOBAL, shown),
+            ),
+            harvest=_harvest_row(shown),
+            running=self.parts.leases.holder(dream_lease_name(self.home_id)),
+            interrupted=tuple(run for run in runs if run.outcome == "interrupted" and not run.reverted),
+            problems=shown.problems,
+        )
+
+    def read(self, context: ScopeContext, path: str) -> FileText:
+        """One memory for the editor; opening it marks it as seen."""
+        text = self._edits.read(context, path)
+        if self._history_started.is_set():
+            self._mark_seen(context, text)
+        return text
+
+    def read_companion(self, companion: Companion) -> FileText:
+        return self._companions.read(companion)
+
+    def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
+        """Compare-and-swap; `None` creates. Raises `Conflict` when the file is not what the editor loaded."""
+        return self._edits.save(context, path, content, expected_sha256)
+
+    def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
+        return self._companions.save(companion, content, expected_sha256)
+
+    def delete(self, context: ScopeContext, path: str) -> Undo:
+        return self._edits.delete(context, path)
+
+    def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
+        return self._edits.rename(context, path, new_path)
+
+    def pin(self, context: ScopeContext, path: str, pinned: bool) -> None:
+        self._edits.pin(context, path, pinned)
+
+    def undo(self, undo: Undo) -> str:
+        """Take a hand edit back; a sentence on what came back. Raises `Conflict` if the place is taken."""
+        return self._edits.undo(undo)
+
+    def start_history(self) -> None:
+        """Catch up with what changed while nobody looked, and recover a dead run. Slow the first time."""
+        self._recover()
+        self.parts.snapshots.observe(source="a scan on opening")
+        self._seen.start()
+        self._history_started.set()
+
+    def observe(self, changes: Changes) -> tuple[str, ...]:
+        """Bring what was seen changing into the history; re-apply pins the agent overwrote. Returns the keys
+        it put back, so that somebody is told."""
+        self.parts.snapshots.observe(source="the watcher", dirty=None if changes.rescan else changes.paths)
+        if self.parts.home.usage_sidecar is None or not self._touches(changes, self.parts.home.usage_sidecar):
+            return ()
+        return self.parts.usage.reapply_lost()
+
+    def mark_opened(self, context: ScopeContext) -> None:
+        """Everything that stands now counts as seen."""
+        if self._history_started.is_set():
+            self._seen.mark_all()
+
+    def start_dream(
+        self,
+        context: ScopeContext,
+        *,
+        dry_run: bool,
+        engine: str,
+        progress: Callable[[DreamProgress], None],
+        cancel: threading.Event,
+    ) -> RunView:
+        """One dream by hand; blocks until it has its outcome."""
+        result = self.parts.dreams.run(
+            DreamRequest(context, "manual", engine, dry_run),
+            engine_named(engine),
+            cancel=cancel,
+            progress=progress,
+        )
+        return RunView(
+            result.run_id,
+            result.outcome,
+            result.summary,
+            result.reason,
+            result.next_step,
+            result.ops,
+            result.record,
+        )
+
+    def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
+        """Runs of this home, newest first."""
+        return tuple(_run_summary(record) for record in self.parts.runs.all(limit=limit))
+
+    def run_changes(self, run_id: str) -> tuple[FileChange, ...]:
+        """What a run changed, or would have changed (dry run, held), file by file."""
+        record = self.parts.runs.load(run_id)
+        transaction = self.parts.transaction_for(run_id, "review")
+        journal = transaction.load()
+        notes = _notes(record)
+        return tuple(
+            FileChange(
+                intent.path,
+                transaction.images.get(intent.before),
+                transaction.images.get(intent.after),
+                notes.get(intent.path, ""),
+            )
+            for intent in (journal.intents if journal is not None else ())
+        )
+
+    def revert(self, run_id: str) -> RevertView:
+        """Undo a run, three-way. Raises `MendableError` when there is nothing to undo."""
+        result = self.parts.reverter.revert(run_id)
+        return RevertView(result.run_id, result.summary, result.restored, result.conflicts)
+
+    def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
+        """A watcher over this home and its runs, not started."""
+        watch = self.parts.settings.watch
+        watcher = Watcher(
+            deliver,
+            quiet_s=watch.quiet_ms / 1000,
+            cap_s=watch.cap_ms / 1000,
+            reconcile_s=watch.reconcile_minutes * 60 or None,
+            polling=watch.polling,
+            notify=notify,
+        )
+        watcher.set_targets(self.watch_targets())
+        return watcher
+
+    def watch_targets(self, context: ScopeContext | None = None) -> tuple[WatchTarget, ...]:
+        """The watched set: every memory root (those of `context` also while they do not exist yet), their
+        parents, sidecars, companions, and the records of runs."""
+        home = self.parts.home
+        targets = {root.directory: WatchTarget(root.directory, recursive=True) for root in home.roots()}
+        for root in self._roots(context) if context is not None else ():
+            targets.setdefault(root.directory, WatchTarget(root.directory, recursive=True))
+        places = [
+            WatchTarget(place.directory, recursive=False, only=place.names)
+            for place in home.watched()
+            if place.directory not in targets
+        ]
+        runs = self.parts.profile.runs(self.home_id)
+        return (*targets.values(), *places, WatchTarget(runs, recursive=True))
+
+    def relevant(self, context: ScopeContext, changes: Changes) -> Relevance:
+        """Which views of a context a set of changes touches; a rescan touches all."""
+        if changes.rescan:
+            return Relevance(True, True, True, True)
+        home, runs_directory = self.parts.home, self.parts.profile.runs(self.home_id)
+        roots = [root.directory for root in self._roots(context)]
+        companions = {companion.path for companion in home.companions(context)}
+        tree = status = runs = contents = False
+        for path in changes.paths:
+            if path == home.coverage_sidecar:
+                status = True
+            elif (
+                path == home.usage_sidecar or path in companions or any(_is_in(path, root) for root in roots)
+            ):
+                tree = True
+            elif _is_in(path, runs_directory):
+                runs = status = True
+            else:
+                contents = True
+                tree = tree or any(_is_in(root, path) for root in roots)
+        return Relevance(tree, status, runs, contents)
+
+    @cached_property
+    def _edits(self) -> HandEdits:
+        return HandEdits(self.parts)
+
+    @cached_property
+    def _companions(self) -> CompanionFiles:
+        return CompanionFiles(self.parts)
+
+    @cached_property
+    def _seen(self) -> SeenLog:
+        return SeenLog(
+            self.parts.profile.own_sidecars(self.home_id) / "seen.json",
+            lambda: self.parts.snapshots.history,
+            self.parts.actors,
+            lock_dir=self.parts.profile.locks,
+            clock=self.parts.clock,
+        )
+
+    def _scope(
+        self,
+        context: ScopeContext,
+        scope: Scope,
+        usage: Mapping[str, Usage],
+        previous: ScopeListing | None,
+        dirty: Collection[Path] | None,
+        quick: bool,
+    ) -> ScopeListing:
+        home = self.parts.home
+        try:
+            root = home.scope_root(context, scope)
+        except ScopeUnavailable as gap:
+            return ScopeListing(None, gap.cause or gap.title, gap.gap, (), (), ())
+        if quick:
+            return names_only(root)
+        return scan_scope(
+            root,
+            home.caps,
+            usage,
+            lambda rel: home.usage_key(root, rel),
+            previous=previous,
+            dirty=dirty if previous is not None else None,
+        )
+
+    def _roots(self, context: ScopeContext) -> list[ScopeRoot]:
+        roots = []
+        for scope in Scope:
+            with contextlib.suppress(ScopeUnavailable):
+                roots.append(self.parts.home.scope_root(context, scope))
+        return roots
+
+    def _changed_by_others(self, scopes: Mapping[Scope, ScopeListing]) -> frozenset[str]:
+        if not self._history_started.is_set():
+            return frozenset()
+        roots = {listing.root.key: listing.root for listing in scopes.values() if listing.root is not None}
+        return frozenset(str(memory_path(roots[key].scope, rel)) for key, rel in self._seen.unseen(roots))
+
+    def _mark_seen(self, context: ScopeContext, text: FileText) -> None:
+        store = self.parts.store(context, actor="user")
+        path, root, _files = store.resolve(text.path)
+        self._seen.mark(root, path.rel, text.sha256)
+
+    def _recover(self) -> None:
+        """A dead run is recovered on opening unless another process is at work, which then does it."""
+        if not self.parts.runs.abandoned():
+            return
+        with (
+            contextlib.suppress(LeaseHeld),
+            self.parts.leases.acquire(dream_lease_name(self.home_id), purpose="recovery"),
+        ):
+            self.parts.recovery.run()
+
+    def _row(self, context: ScopeContext, scope: Scope, status: Status) -> CoverageRow:
+        try:
+            self.parts.home.scope_root(context, scope)
+        except ScopeUnavailable as gap:
+            return CoverageRow(scope, None, "", 0, "", available=False, reason=gap.cause or gap.title)
+        record = {
+            Scope.WORKSPACE: status.workspace_record,
+            Scope.PROJECT: status.project_record,
+            Scope.GLOBAL: status.global_record,
+        }[scope]
+        if record is None:
+            return CoverageRow(scope, None, "", 0, "", available=True)
+        ops = tuple(record["ops"])
+        changes = sum(bool(op["applied"]) for op in ops)
+        return CoverageRow(
+            scope,
+            int(record["lastRunAt"]),
+            record["trigger"],
+            changes,
+            record["summary"],
+            available=True,
+            ops=ops,
+        )
+
+    @staticmethod
+    def _touches(changes: Changes, path: Path) -> bool:
+        return changes.rescan or path in changes.paths
+
+
+def engine_named(name: str) -> Engine:
+    """The engine a person asked for. Raises `StoreError` for one that does not exist."""
+    if name == "rules":
+        return RulesEngine()
+    raise StoreError(
+        f"There is no engine {name!r}.",
+        cause="This version dreams with the embedded rules only.",
+        next_step="Use --engine rules.",
+        reason="engine",
+    )
+
+
+def _is_in(path: Path, directory: Path) -> bool:
+    return path == directory or directory in path.parents
+
+
+def _run_summary(record: RunRecord) -> RunSummary:
+    return RunSummary(
+        id=record.id,
+        kind=record.kind,
+        workspace_id=record.workspace_id,
+        started_at=record.started_at,
+        ended_at=record.ended_at,
+        outcome=record.outcome,
+        engine=record.engine,
+        trigger=record.trigger,
+        summary=record.summary,
+        reason=record.reason,
+        ops=record.ops,
+        dry_run=record.dry_run,
+        reverted=record.reverted,
+        conflicts=record.conflicts,
+    )
+
+
+def _notes(record: RunRecord) -> dict[str, str]:
+    """The last word of the run's journal on each path."""
+    notes: dict[str, str] = {}
+    for op in record.ops:
+        verb = f"{op['command']} {op.get('newPath', '')}".strip()
+        notes[op["path"]] = f"{verb}: {op['note']}" if op.get("note") else verb
+    return notes
+
+
+def _harvest_row(status: Status) -> HarvestRow | None:
+    harvest = status.latest_harvest
+    if harvest is None:
+        return None
+    return HarvestRow(
+        status=harvest["status"],
+        at=int(harvest.get("completedAt") or harvest["startedAt"]),
+        accepted=int(harvest["acceptedCandidates"]),
+        skipped=int(harvest["skippedCandidates"]),
+        error=str(harvest.get("error", "")),
+    )

@@ -1,0 +1,58 @@
+"""A real home with everything that works on it, for tests: sample homes, a profile below tmp_path, a fixed
+clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from helpers.samples import copy_sample
+from reverie.homes.base import ScopeContext
+from reverie.profile import Profile
+
+if TYPE_CHECKING:
+    from reverie.services.parts import HomeParts
+
+NOW = 1_787_300_000_000
+
+
+class Time:
+    """A clock a test can move."""
+
+    def __init__(self, now: int = NOW) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def sample_parts(name: str, tmp_path: Path, clock: Time | None = None) -> HomeParts:
+    """The parts of a fresh copy of a sample home."""
+    from reverie.compose import open_parts
+
+    return open_parts(copy_sample(name, tmp_path), Profile.under(tmp_path / "profile"), clock or Time())
+
+
+def again(parts: HomeParts, clock: Time | None = None) -> HomeParts:
+    """The same home and profile, opened anew, as another process would."""
+    from reverie.compose import open_parts
+
+    return open_parts(parts.home.root, parts.profile, clock or parts.clock)
+
+
+def workspace(parts: HomeParts, workspace_id: str) -> ScopeContext:
+    return parts.home.context(workspace_id=workspace_id)
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """Every file below `root` with its bytes."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def with_op(command: str, path: str, *, applied: bool = True, **more: Any) -> dict[str, Any]:
+    """One op of a coverage record."""
+    return {"command": command, "path": path, "applied": applied, **more}
