@@ -1,0 +1,280 @@
+"""YAML blocks read as the agent's own parser reads them: YAML 1.2, core schema.
+
+PyYAML is a YAML 1.1 library: for it `yes` is a boolean, `2026-07-14` a date, U+0085 and U+2028 break lines,
+control characters are fatal, and the last of two equal keys wins. Only its scanner and parser are used here
+(the C ones where the wheel has them); what their events mean is decided in this module, by YAML 1.2 and,
+where that leaves room, as JavaScript's `yaml` package does it, which is what mux and xum call.
+
+Invariants: nothing is ever expanded, and nesting and aliases are bounded (enforced in `_Builder`), so a
+hostile block costs no more than its length. Offsets count characters of the block given.
+
+Pure; any thread. A block that does not parse raises `MalformedError`, whose text is for logs, not for people.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+MAX_DEPTH = 100
+# What JavaScript's `yaml` allows by default: aliases, each weighted by the aliases inside what it names.
+MAX_ALIASES = 100
+
+Kind = Literal["scalar", "alias", "mapping", "sequence"]
+
+_NULL = re.compile(r"(?:~|[Nn]ull|NULL)?")
+_BOOLEAN = re.compile(r"[Tt]rue|TRUE|[Ff]alse|FALSE")
+_DECIMAL = re.compile(r"[-+]?[0-9]+")
+_OCTAL_OR_HEXADECIMAL = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+)")
+_SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_TIMESTAMP = re.compile(
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?"
+    r"(?:[ \t]*(?:Z|[-+][012]?[0-9](?::[0-9]{2})?))?)?"
+)
+_TAG = "tag:yaml.org,2002:"
+# Ordinary characters in YAML 1.2 that PyYAML takes for line breaks, or refuses.
+_MISREAD = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]|\r(?!\n)"
+)
+# Lines of white space with a tab in it: blank for YAML 1.2, an error for PyYAML.
+_BLANK = re.compile(r"^[ \t]*\t[ \t]*$", re.MULTILINE)
+
+_KINDS: dict[str, Kind] = {
+    "ScalarEvent": "scalar",
+    "AliasEvent": "alias",
+    "MappingStartEvent": "mapping",
+    "SequenceStartEvent": "sequence",
+}
+_ENDS = ("MappingEndEvent", "SequenceEndEvent")
+
+
+class MalformedError(ValueError):
+    """The block is not one well-formed YAML document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a node stands for, as far as this program asks.
+
+    `text` if it is a string; `identity` makes two mapping keys the same (collections never are).
+    """
+
+    text: str | None
+    identity: tuple[str, object] | None
+
+
+_COLLECTION = Value(None, None)
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One node. `start` and `end` are its span; a block collection ends where its last leaf ends.
+
+    `style` is that of a scalar (`'`, `"`, `|`, `>`, empty for plain); `flow` tells `{}` and `[]` from
+    indented collections; `line` and `column` count from zero. An alias has the value of the node it names.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    line: int
+    column: int
+    value: Value
+    style: str = ""
+    flow: bool = False
+    anchor: str | None = None
+    children: list[Node] = field(default_factory=list)
+    target: Node | None = None
+    uses: int = 0
+    weight: int = 0
+
+    def pairs(self) -> Iterator[tuple[Node, Node]]:
+        """Keys and values of a mapping, in order."""
+        return zip(self.children[0::2], self.children[1::2], strict=True)
+
+    def entry(self, name: str) -> tuple[Node, Node] | None:
+        """Key and value of the entry called `name`."""
+        return next(((key, value) for key, value in self.pairs() if key.value.text == name), None)
+
+
+def parse(block: str) -> Node | None:
+    """The root node of a block; None if it holds nothing but blank lines and comments.
+
+    Raises `MalformedError`.
+    """
+    import yaml  # late: it costs tens of milliseconds, and most files are read without it
+
+    offset = 1 if block.startswith("\ufeff") else 0
+    readable, originals = _made_readable(block[offset:])
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    builder = _Builder(readable.split("\n"), originals, offset)
+    try:
+        for event in yaml.parse(readable, Loader=loader):
+            builder.take(event)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise MalformedError(str(error)) from error
+    return builder.root
+
+
+def _made_readable(text: str) -> tuple[str, dict[int, str]]:
+    """`text`, as long as it was, with a private-use character for each misread one; and the way back.
+
+    A stand-in is one that the text does not hold, neither as itself nor as an escape: the way back is exact.
+    """
+    if "\t" in text:
+        text = _BLANK.sub(lambda match: " " * len(match[0]), text)
+    misread = sorted(set(_MISREAD.findall(text)))
+    if not misread:
+        return text, {}
+    lowered = text.lower()
+    candidates = ((chr(code), f"{code:08x}") for code in range(0x10FFFD, 0xEFFFF, -1))
+    free = (char for char, escape in candidates if char not in text and escape not in lowered)
+    stand_ins = dict(zip(misread, free, strict=False))
+    readable = _MISREAD.sub(lambda match: stand_ins[match[0]], text)
+    return readable, {ord(new): old for old, new in stand_ins.items()}
+
+
+class _Builder:
+    """Turns events into nodes, without recursion, refusing what the agent's parser refuses."""
+
+    def __init__(self, lines: list[str], originals: dict[int, str], offset: int) -> None:
+        self.root: Node | None = None
+        self._lines = lines
+        self._originals = originals
+        self._offset = offset
+        self._open: list[Node] = []
+        self._anchors: dict[str, Node] = {}
+        self._documents = 0
+
+    def take(self, event: Any) -> None:
+        name = type(event).__name__
+        if name in _KINDS:
+            self._add(self._node(event, _KINDS[name]))
+        elif name in _ENDS:
+            self._close(event)
+        elif name == "DocumentStartEvent":
+            self._documents += 1
+            if self._documents > 1:
+                raise MalformedError("more than one document")
+
+    def _node(self, event: Any, kind: Kind) -> Node:
+        start, end = event.start_mark, event.end_mark
+        first, last = start.index + self._offset, end.index + self._offset
+        node = Node(kind, first, last, start.line, start.column, _COLLECTION, anchor=event.anchor)
+        if kind == "scalar":
+            node.style = event.style or ""
+            if node.style in ("'", '"'):
+                self._check_continued(self._lines[start.line + 1 : end.line + 1])
+            text = event.value.translate(self._originals) if self._originals else event.value
+            node.value = _resolved(text, event.tag, plain=event.implicit[0] and not node.style)
+        elif kind == "alias":
+            self._resolve_alias(node)
+        else:
+            node.flow = bool(event.flow_style)
+        return node
+
+    def _block_column(self) -> int:
+        """What belongs to the innermost block must stand further in than this; PyYAML lets much pass."""
+        return next((node.column for node in reversed(self._open) if not node.flow), -1)
+
+    def _check_continued(self, lines: list[str]) -> None:
+        margin = self._block_column()
+        for line in lines:
+            words = line.lstrip(" ")
+            if words.strip() and len(line) - len(words) <= margin:
+                raise MalformedError("a continued line is not indented")
+
+    def _add(self, node: Node) -> None:
+        if self._open:
+            self._place(node)
+        elif node.kind != "scalar" or node.start != node.end or node.value.text is not None:
+            self.root = node
+        if node.anchor is not None and node.kind != "alias":
+            self._anchors[node.anchor] = node
+        if node.kind in ("mapping", "sequence"):
+            self._open.append(node)
+            if len(self._open) > MAX_DEPTH:
+                raise MalformedError("nested too deeply")
+
+    def _place(self, node: Node) -> None:
+        parent = self._open[-1]
+        begins_at = node.line
+        if parent.flow:
+            begins_at = parent.line
+        elif parent.kind == "mapping" and len(parent.children) % 2:
+            begins_at = parent.children[-1].line
+        # A list may stand under its key unindented; an absent value is marked where the next thing begins.
+        is_list = node.kind == "sequence" and not node.flow
+        is_absent = node.kind == "scalar" and node.start == node.end
+        if node.line > begins_at and not is_list and not is_absent and node.column <= self._block_column():
+            raise MalformedError("a value is not indented")
+        parent.children.append(node)
+
+    def _close(self, event: Any) -> None:
+        node = self._open.pop()
+        if node.flow:
+            node.end = event.end_mark.index + self._offset
+        elif node.children:
+            node.end = max(child.end for child in node.children)
+        if node.kind == "mapping":
+            identities = [key.value.identity for key, _ in node.pairs() if key.kind == "scalar"]
+            if len(set(identities)) < len(identities):
+                raise MalformedError("a key occurs twice")
+
+    def _resolve_alias(self, node: Node) -> None:
+        target = self._anchors.get(node.anchor or "")
+        if target is None or target in self._open:
+            raise MalformedError("an alias of something unknown, or of what it is part of")
+        node.target, node.value = target, target.value
+        target.uses += 1
+        target.weight = target.weight or _weight(target)
+        if target.uses * target.weight > MAX_ALIASES:
+            raise MalformedError("too many aliases")
+
+
+def _weight(node: Node) -> int:
+    """How much one alias of `node` costs; no deeper than `MAX_DEPTH`, since aliases inside are counted."""
+    if node.kind == "scalar":
+        return 1
+    if node.target is not None:
+        return node.target.uses * node.target.weight
+    return max((_weight(child) for child in node.children), default=0)
+
+
+def _resolved(text: str, tag: str | None, *, plain: bool) -> Value:
+    """The value of a scalar. With an explicit tag the agent's parser looks at the text, quoted or not."""
+    name = (tag or "").removeprefix(_TAG)
+    if tag is None or tag == "!":
+        kinds: tuple[str, ...] = ("null", "bool", "int", "float") if plain and tag is None else ()
+    elif name == "timestamp" and not _TIMESTAMP.fullmatch(text):
+        raise MalformedError("a timestamp that is none")
+    elif name in ("timestamp", "binary"):
+        return _COLLECTION
+    else:
+        kinds = (name,)
+    for kind in kinds:
+        identity = _identity(text, kind)
+        if identity is not None:
+            return Value(None, identity)
+    return Value(text, ("string", text))
+
+
+def _identity(text: str, kind: str) -> tuple[str, object] | None:
+    """What the text is as a value of this kind, None if it is not of it. All numbers are doubles."""
+    if kind == "null" and _NULL.fullmatch(text):
+        return "null", None
+    if kind == "bool" and _BOOLEAN.fullmatch(text):
+        return "bool", text[0] in "tT"
+    if kind == "int" and _DECIMAL.fullmatch(text):
+        return "number", float(text)
+    if kind == "int" and _OCTAL_OR_HEXADECIMAL.fullmatch(text):
+        number = int(text, 0)
+        return "number", float(number) if number.bit_length() <= 1023 else float("inf")
+    if kind == "float" and _FLOAT.fullmatch(text):
+        return "number", float(text)
+    if kind == "float" and _SPECIAL_FLOAT.fullmatch(text):
+        return "number", float(text.replace(".", ""))
+    return None
