@@ -226,8 +226,8 @@ class _Builder:
 
     def _resolve_alias(self, node: Node) -> None:
         target = self._anchors.get(node.anchor or "")
-        if target is None or target in self._open:
-            raise MalformedError("an alias of something unknown, or of what it is part of")
+        if target is None:
+            raise MalformedError("an alias of nothing")
         node.target, node.value = target, target.value
         target.uses += 1
         target.weight = target.weight or _weight(target)
