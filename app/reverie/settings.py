@@ -91,9 +91,9 @@ def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock
     """Write what differs from the file (a missing key stands for its default), atomically. Raises
     `MendableError`."""
     # Through a symlink, so that the file of a dotfiles manager is the one that changes.
-    path = path.resolve()
+    real = path.resolve()
     try:
-        content = _read(path)
+        content = _read(real)
     except OSError as error:
         raise mendable_from_os(error, "The settings could not be saved.") from error
     document, damage = _parse(content)
@@ -112,8 +112,8 @@ def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock
         document[section][key] = value
     ensure_private(path.parent)
     if damage:
-        atomic_write(path.with_name(f"{path.name}.unreadable-{clock()}"), content)
-    atomic_write(path, tomlkit.dumps(document).encode())
+        atomic_write(real.with_name(f"{real.name}.unreadable-{clock()}"), content)
+    atomic_write(real, tomlkit.dumps(document).encode())
 
 
 def _read(path: Path) -> bytes:

@@ -1,0 +1,65 @@
+"""Finding homes and opening them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.samples import copy_sample, snapshot
+from reverie.errors import Unavailable
+from reverie.homes.discovery import FoundHome, discover, open_home
+
+
+def test_homes_are_found_at_the_usual_places_the_one_in_use_first(tmp_path: Path) -> None:
+    copy_sample("mux-home", tmp_path).rename(tmp_path / ".xum-dev")
+    copy_sample("mux-home-legacy", tmp_path).rename(tmp_path / ".mux")
+    assert discover({}, tmp_path) == (
+        FoundHome(tmp_path / ".mux", "mux"),
+        FoundHome(tmp_path / ".xum-dev", "mux"),
+    )
+    env = {"NODE_ENV": "development"}
+    assert [found.root.name for found in discover(env, tmp_path)] == [".xum-dev", ".mux"]
+
+
+def test_a_home_named_by_the_environment_is_found(tmp_path: Path) -> None:
+    home = copy_sample("mux-home", tmp_path)
+    assert discover({"XUM_ROOT": str(home)}, tmp_path / "nobody") == (FoundHome(home, "mux"),)
+
+
+def test_one_directory_under_two_names_is_one_home(tmp_path: Path) -> None:
+    home = copy_sample("mux-home", tmp_path).rename(tmp_path / ".mux")
+    (tmp_path / ".xum").symlink_to(home)
+    assert [found.root.name for found in discover({}, tmp_path)] == [".xum"]
+
+
+def test_a_usual_place_with_nothing_of_the_agent_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / ".xum").mkdir()
+    (tmp_path / ".mux" / "memory").mkdir(parents=True)
+    assert discover({}, tmp_path) == ()
+
+
+def test_looking_for_homes_changes_nothing(tmp_path: Path) -> None:
+    copy_sample("mux-home", tmp_path).rename(tmp_path / ".xum")
+    before = snapshot(tmp_path)
+    discover({}, tmp_path)
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["mux-home", "mux-home-legacy"])
+def test_a_home_is_opened_by_its_structure(name: str, tmp_path: Path) -> None:
+    root = copy_sample(name, tmp_path)
+    assert (open_home(root).kind, open_home(root).root) == ("mux", root)
+
+
+@pytest.mark.parametrize("make", ["missing", "file", "other"])
+def test_what_is_no_home_is_refused_with_a_next_step(tmp_path: Path, make: str) -> None:
+    path = tmp_path / "x"
+    if make == "file":
+        path.write_text("")
+    elif make == "other":
+        path.mkdir()
+    with pytest.raises(Unavailable) as refusal:
+        open_home(path)
+    assert refusal.value.cause
+    assert refusal.value.next_step
