@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -272,3 +273,14 @@ def test_it_starts_from_a_bare_python_without_the_environment() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == dev.USAGE
+
+
+def test_a_python_without_venv_stops_before_anything_is_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(dev, "can_apt", lambda: False)
+    monkeypatch.setattr(dev, "VENV", tmp_path / "venv")
+    with pytest.raises(dev.Stop, match="lacks venv and ensurepip"):
+        dev.make_venv()
+    assert not (tmp_path / "venv").exists()
