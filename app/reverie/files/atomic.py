@@ -98,10 +98,17 @@ def replace_file(
     )
 
 
-def create_file(directory: Directory, name: str, data: bytes, *, mode: int | None = None) -> None:
-    """A new file, durably, in one step. Raises FileExistsError if the name is taken, and never replaces."""
+def create_file(
+    directory: Directory, name: str, data: bytes, *, mode: int | None = None, check: Check | None = None
+) -> None:
+    """A new file, durably, in one step. Raises FileExistsError if the name is taken, and never replaces.
+
+    `check` is called at the last moment, with the bytes of a file that is there after all.
+    """
 
     def place(temp: str) -> bool:
+        if check is not None:
+            check(_current(directory, name))
         directory.rename_new(temp, directory, name)
         return True
 

@@ -163,6 +163,10 @@ class Directory:
             if not missing_ok:
                 raise
 
+    def remove_empty(self, name: str) -> None:
+        """An empty directory."""
+        os.rmdir(self._at(name), dir_fd=self._fd)
+
     def remove_tree(self, name: str) -> None:
         """A directory and all below it, following no symlink."""
         import shutil  # late: only deletions of directories need it

@@ -1,0 +1,356 @@
+"""Everything below one root directory, and nothing outside it, whoever swaps symlinks meanwhile.
+
+A relative path is first resolved and refused (`EscapesRoot`) unless its real path lies inside the real root;
+then the resolved path is walked from the opened root, one directory descriptor at a time, without following
+any symlink. One that was swapped in between is met, not followed, and the path is resolved anew. So a symlink
+is honoured exactly while it leads to a place inside the root, and the containment promise does not depend on
+luck. Without directory descriptors (Windows, see `files.directory`) only the check before remains, which is
+weaker.
+
+`rel` is `/`-separated, `""` is the root itself; absolute paths, empty, `.` and `..` segments are refused.
+Removing and renaming act on the last name itself, a symlink included; everything else acts on what it leads
+to, and a dangling symlink that leads inside counts as a missing file. Missing things are told apart from
+unreachable ones; nothing is created by looking. Writes are those of `files.atomic`, with the same
+checkpoints; removing a directory has the checkpoint "hide" (it is gone from every listing and still to be
+deleted).
+
+Holds no open file between calls, so one object may be used from any thread. Errors are `MendableError`s, with
+the reasons "missing", "directory", "special" (neither file nor directory), "name", "escape", "conflict" and
+"unavailable".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from reverie.errors import Conflict, MendableError, StoreError, Unavailable, mendable_from_os
+from reverie.files.atomic import (
+    ATTEMPTS,
+    Check,
+    create_file,
+    file_error,
+    replace_file,
+    shown,
+    sweep_opened,
+    temporary_name,
+)
+from reverie.files.checkpoint import checkpoint
+from reverie.files.containment import EscapesRoot as EscapesRoot
+from reverie.files.containment import names_in, opened_below, resolve
+from reverie.files.directory import Directory, NotRegularFileError, SwappedError
+
+_log = logging.getLogger("reverie.files")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing below the root. Sizes in bytes, `mtime_ns` since the epoch, `mode` the permission bits."""
+
+    rel: str
+    kind: Literal["file", "directory", "other"]
+    size: int
+    mtime_ns: int
+    inode: int
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a walk found, ordered by UTF-16 code unit of `rel`, and in words which directories it could not
+    read.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+class RootedDirectory:
+    """The files below `root`, which may be missing and may itself be a symlink."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def exists(self) -> bool:
+        """Whether the root is there and a directory. Raises Unavailable when that cannot be found out."""
+        return self._identity() is not None
+
+    def entry(self, rel: str) -> Entry | None:
+        """What `rel` leads to; None if there is no such thing."""
+
+        def look(directory: Directory, name: str) -> Entry:
+            status = directory.lstat(name) if name else directory.stat()
+            if stat.S_ISLNK(status.st_mode):
+                raise SwappedError(name)
+            return _entry(rel, status)
+
+        try:
+            return self._at(rel, "reached", look)
+        except StoreError as error:
+            if error.reason == "missing":
+                return None
+            raise
+
+    def read(self, rel: str, *, limit: int | None = None) -> bytes:
+        """The bytes of a regular file, at most `limit` of them. Never blocks on a fifo or a device."""
+
+        def read(directory: Directory, name: str) -> bytes:
+            if not name:
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            return directory.read(name, limit)
+
+        return self._at(rel, "read", read)
+
+    def write(
+        self,
+        rel: str,
+        data: bytes,
+        *,
+        before_replace: Check | None = None,
+        create_only: bool = False,
+        mode: int | None = None,
+    ) -> None:
+        """Give the file `rel` these bytes, atomically and durably; missing parents, the root too, are
+        created.
+
+        `before_replace` gets the current bytes (None: no such file) at the last moment and may raise to keep
+        them; it is called again when the file changed after it looked. `create_only`: raises Conflict if
+        there is anything of that name, in one step with the creation. `mode`: permission bits, None keeps
+        those of the existing file.
+        """
+
+        def write(directory: Directory, name: str) -> None:
+            if not name:
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if create_only:
+                create_file(directory, name, data, mode=mode, check=before_replace)
+                return
+            with contextlib.suppress(FileNotFoundError):
+                _refuse_irregular(directory.lstat(name), name)
+            replace_file(directory, name, data, mode=mode, check=before_replace)
+
+        self._at(rel, "written", write, create=True)
+
+    def remove(self, rel: str) -> None:
+        """Remove a file, a symlink (not what it leads to) or a whole directory.
+
+        A directory vanishes at once, by a rename to a hidden name, and is deleted after that. What cannot be
+        deleted stays under the hidden name, is logged, and `sweep` tries again.
+        """
+
+        def remove(directory: Directory, name: str) -> None:
+            if not name:
+                raise _refused_root("removed")
+            if not stat.S_ISDIR(directory.lstat(name).st_mode):
+                directory.unlink(name)
+                directory.sync()
+                return
+            hidden = temporary_name(name)
+            directory.rename_new(name, directory, hidden)
+            directory.sync()
+            checkpoint("hide")
+            try:
+                directory.remove_tree(hidden)
+            except OSError as error:
+                _log.warning("a removed folder could not be deleted and is kept as %s: %s", hidden, error)
+
+        self._at(rel, "removed", remove, follow=False)
+
+    def rename(self, rel: str, new_rel: str) -> None:
+        """Move a file, symlink or directory; missing parents are created. Never replaces: raises Conflict."""
+
+        if new_rel == rel or new_rel.startswith(rel + "/"):
+            raise StoreError(
+                f"“{shown(rel)}” could not be renamed.",
+                cause="Its new place is itself or inside itself.",
+                next_step="Choose another place.",
+                reason="name",
+            )
+
+        def move_from(directory: Directory, name: str) -> None:
+            if not name:
+                raise _refused_root("renamed")
+            directory.lstat(name)  # a missing source must not create the parents of its target
+
+            def move_to(target: Directory, new_name: str) -> None:
+                if not new_name:
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+                directory.rename_new(name, target, new_name)
+                target.sync()
+                directory.sync()
+
+            self._at(new_rel, "created", move_to, create=True, follow=False)
+
+        self._at(rel, "renamed", move_from, follow=False)
+
+    def walk(self, *, files_limit: int | None = None) -> Walk:
+        """All real directories and regular files whose path has no part that starts with a dot; symlinks
+        never.
+
+        Goes depth first, names in UTF-16 order, and stops after `files_limit` files, so that a cut walk finds
+        the same files everywhere. A missing root has none. An unreadable root, or one that goes away
+        meanwhile, raises Unavailable; an unreadable directory below it is a problem of the result.
+        """
+        before = self._identity()
+        walk = Walk()
+        if before is None:
+            return walk
+        root = os.path.realpath(self.root)
+        files = 0
+        pending = self._children(root, "", walk.problems)
+        while pending and (files_limit is None or files < files_limit):
+            entry = pending.pop()
+            walk.entries.append(entry)
+            if entry.kind == "file":
+                files += 1
+            else:
+                pending.extend(self._children(root, entry.rel, walk.problems))
+        if self._identity() != before:
+            raise Unavailable(
+                f"The folder {shown(str(self.root))} went away while it was listed.",
+                cause="It was removed, replaced or unmounted.",
+                next_step="Refresh once it is there again.",
+            )
+        walk.entries.sort(key=lambda entry: _utf16(entry.rel))
+        return walk
+
+    def sweep(self, *, older_than_s: float) -> int:
+        """Remove what killed processes left anywhere below the root; see `files.atomic.sweep_temporaries`.
+
+        A directory that this process may not change is passed over: nothing of ours can be in it.
+        """
+        root = os.path.realpath(self.root)
+        directories = [entry.rel for entry in self.walk().entries if entry.kind == "directory"]
+        swept = 0
+        for rel in ["", *directories]:
+            try:
+                with (
+                    contextlib.suppress(SwappedError, FileNotFoundError, NotADirectoryError, PermissionError),
+                    opened_below(root, rel.split("/") if rel else []) as directory,
+                ):
+                    swept += sweep_opened(directory, older_than_s=older_than_s)
+            except OSError as error:
+                raise file_error(error, rel, "swept") from error
+        return swept
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            status = self.root.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise mendable_from_os(
+                error, f"The folder {shown(str(self.root))} could not be reached."
+            ) from error
+        return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
+
+    def _children(self, root: str, rel: str, problems: list[str]) -> list[Entry]:
+        """The files and directories in the real directory `rel`, last one first; none once it is gone."""
+        found: list[Entry] = []
+        try:
+            with opened_below(root, rel.split("/") if rel else []) as directory:
+                for item in sorted(directory.names(), key=lambda item: _utf16(item.name), reverse=True):
+                    if item.name.startswith("."):
+                        continue
+                    with contextlib.suppress(FileNotFoundError):
+                        entry = _entry(
+                            f"{rel}/{item.name}" if rel else item.name, item.stat(follow_symlinks=False)
+                        )
+                        if entry.kind != "other":
+                            found.append(entry)
+        except (FileNotFoundError, NotADirectoryError, SwappedError):
+            return found
+        except OSError as error:
+            if not rel:
+                raise file_error(error, str(self.root), "listed") from error
+            problems.append(str(file_error(error, rel, "listed")))
+        return found
+
+    def _at(
+        self,
+        rel: str,
+        done: str,
+        act: Callable[[Directory, str], _T],
+        *,
+        create: bool = False,
+        follow: bool = True,
+    ) -> _T:
+        """Call `act` with the opened directory that holds `rel` and the name in it ("" for the root itself).
+
+        `follow`: resolve a symlink at the last name too. `create`: make the directories above it. `done` is
+        the participle for the words that every OSError becomes here.
+        """
+        parts = names_in(rel, done)
+        try:
+            for attempt in range(1, ATTEMPTS + 1):
+                root = os.path.realpath(self.root)
+                try:
+                    *above, name = resolve(root, rel, parts, follow=follow) or [""]
+                    with opened_below(root, above, create=create) as directory:
+                        return act(directory, name)
+                except SwappedError:
+                    continue
+                except FileNotFoundError:
+                    # A directory just made may have been taken away by another writer that failed.
+                    if not create or attempt == ATTEMPTS:
+                        raise
+        except FileExistsError as error:
+            raise Conflict(
+                f"“{shown(rel)}” could not be {done}.",
+                cause="There is something of that name already.",
+                next_step="Choose another name, or look at what is there first.",
+            ) from error
+        except NotADirectoryError as error:
+            raise self._not_a_directory(error, rel, done, create=create) from error
+        except OSError as error:
+            raise file_error(error, rel, done) from error
+        raise EscapesRoot(
+            f"“{shown(rel)}” could not be {done}.",
+            cause="Its symbolic links lead in a circle, or change while they are followed.",
+            next_step="Check the symbolic links in that folder.",
+        )
+
+    def _not_a_directory(self, error: OSError, rel: str, done: str, *, create: bool) -> MendableError:
+        title = f"“{shown(rel)}” could not be {done}."
+        if create or (self.root.exists() and not self.root.is_dir()):
+            return StoreError(
+                title,
+                cause="A file stands where a folder is needed.",
+                next_step="Choose another name, or move that file away.",
+                reason="directory",
+            )
+        return file_error(FileNotFoundError(*error.args), rel, done)
+
+
+def _refused_root(done: str) -> StoreError:
+    return StoreError(
+        f"The folder itself cannot be {done}.", next_step="Name something in it.", reason="directory"
+    )
+
+
+def _refuse_irregular(status: os.stat_result, name: str) -> None:
+    if stat.S_ISLNK(status.st_mode):  # left by the resolution: it leads in a circle, or was swapped in since
+        raise SwappedError(name)
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        raise NotRegularFileError(errno.EINVAL, "It is not a regular file", name)
+
+
+def _entry(rel: str, status: os.stat_result) -> Entry:
+    kind: Literal["file", "directory", "other"] = "other"
+    if stat.S_ISREG(status.st_mode):
+        kind = "file"
+    elif stat.S_ISDIR(status.st_mode):
+        kind = "directory"
+    return Entry(rel, kind, status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
+
+
+def _utf16(text: str) -> bytes:
+    return text.encode("utf-16-be", "surrogatepass")
