@@ -29,7 +29,7 @@ from reverie.homes.base import (
     ScopeUnavailable,
     WatchedPlace,
 )
-from reverie.homes.mux_config import MuxConfig, parse_config
+from reverie.homes.mux_config import MuxConfig, find_workspace, parse_config
 from reverie.homes.mux_location import ACTIVITY, CONFIG, CONFIG_BYTES, COVERAGE, USAGE
 from reverie.homes.mux_names import (
     MULTI_PROJECT_BUCKET,
@@ -96,14 +96,15 @@ class MuxHome:
 
     def contents(self) -> HomeContents:
         self._require_available()
-        config, known = self._config()
-        problems = list(config.problems)
-        orphans = (
-            tuple(self._orphans(config, problems)) if known else tuple(self._older_layouts(config, problems))
-        )
+        data, known, problem = self._config()
+        config = parse_config(data, self._metadata_id)
+        problems = [problem] if problem else []
+        problems += config.problems
+        orphans = [*self._orphans(config, problems)] if known else []
+        orphans += self._older_layouts(config, problems)
         # Again at the end: a home that vanished meanwhile must not look like an emptied one.
         self._require_available()
-        return HomeContents(config.projects, orphans, tuple(problems))
+        return HomeContents(config.projects, tuple(orphans), tuple(problems))
 
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
@@ -115,9 +116,8 @@ class MuxHome:
             return _context(workspace_id, strip_trailing_separators(project_path or ""))
         if workspace_id is None:
             return ScopeContext(None, None, ProjectGap.NO_PROJECT)
-        config, known = self._config()
-        listed = (found for project in config.projects for found in project.workspaces)
-        workspace = next((found for found in listed if found.id == workspace_id), None)
+        data, known, _ = self._config()
+        workspace = find_workspace(data, workspace_id, self._metadata_id)
         if workspace is None:
             gap = ProjectGap.NO_PROJECT if known else ProjectGap.UNKNOWN
             return ScopeContext(workspace_id, None, gap)
@@ -154,7 +154,9 @@ class MuxHome:
             self._project_root(name, owners.get(name)) for name in self._project_stores(owners, unlisted)
         ]
         listed = {workspace.id for workspace in contents.workspaces()}
-        found += [self._workspace_root(name) for name in self._session_stores(listed, unlisted)]
+        found += [
+            self._workspace_root(name) for name in self._sessions(listed, unlisted) if self._has_memory(name)
+        ]
         self._require_available()
         return tuple(found)
 
@@ -206,17 +208,22 @@ class MuxHome:
                 next_step="Bring it back, or choose another home.",
             )
 
-    def _config(self) -> tuple[MuxConfig, bool]:
-        """The parsed config.json, and whether it could be read: only then is what it lacks not listed."""
+    def _config(self) -> tuple[dict[str, Any], bool, str]:
+        """The decoded config.json; whether it was readable, so that what it lacks is indeed not listed; and
+        what is wrong with it."""
         try:
             data = read_json(self._root / CONFIG, CONFIG_BYTES)
         except FileNotFoundError:
-            return MuxConfig((), ("There is no config.json, so no project or workspace is listed.",)), True
+            return {}, True, "There is no config.json, so no project or workspace is listed."
         except OSError as error:
-            return _unreadable(error.strerror or str(error)), False
+            why = f"cannot be read: {error.strerror or error}"
         except ValueError as error:
-            return _unreadable(f"it is not valid JSON ({error})"), False
-        return parse_config(data, self._metadata_id), isinstance(data, dict)
+            why = f"is not valid JSON: {error}"
+        else:
+            if isinstance(data, dict):
+                return data, True, ""
+            why = "does not hold a JSON object"
+        return {}, False, f"No project or workspace is known, because config.json {why}."
 
     def _metadata_id(self, directory_name: str) -> str | None:
         if not is_plain_component(directory_name):
@@ -238,7 +245,7 @@ class MuxHome:
         return ScopeRoot(Scope.PROJECT, f"project/{name}", self._root / "memory" / "project" / name, prefix)
 
     def _workspace_root(self, name: str) -> ScopeRoot:
-        directory = self._root / "sessions" / name / "memory"
+        directory = self._root.joinpath("sessions", name, "memory")
         return ScopeRoot(Scope.WORKSPACE, f"workspace/{name}", directory, f"workspace:{escape_key(name)}:")
 
     def _project_stores(self, owners: Mapping[str, str], problems: list[str]) -> list[str]:
@@ -246,15 +253,14 @@ class MuxHome:
         names = directory_names(self._root / "memory" / "project", problems)
         return [name for name in names if name in owners or not name.startswith(".")]
 
-    def _session_stores(self, listed: set[str], problems: list[str]) -> list[str]:
-        """Ids below sessions that have a memory directory, sorted."""
-        sessions = self._root / "sessions"
-        return [
-            name
-            for name in directory_names(sessions, problems)
-            if (name in listed or not name.startswith("."))
-            and os.path.isdir(f"{sessions}{os.sep}{name}{os.sep}memory")  # noqa: PTH112 - thousands of them
-        ]
+    def _sessions(self, listed: set[str], problems: list[str]) -> list[str]:
+        """Names below sessions, sorted, again without those of tools."""
+        names = directory_names(self._root / "sessions", problems)
+        return [name for name in names if name in listed or not name.startswith(".")]
+
+    def _has_memory(self, name: str) -> bool:
+        # Asked thousands of times, where a Path costs more than the question.
+        return os.path.isdir(f"{self._root}/sessions/{name}/memory")  # noqa: PTH112
 
     def _orphans(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
         contents = HomeContents(config.projects)
@@ -268,15 +274,14 @@ class MuxHome:
                     "No project in config.json has this name.",
                 )
         listed = {workspace.id for workspace in contents.workspaces()}
-        for name in self._session_stores(listed, problems):
-            if name not in listed:
+        for name in self._sessions(listed, problems):
+            if name not in listed and self._has_memory(name):
                 yield Orphan(
                     "workspace",
                     self._workspace_root(name).directory,
                     name,
                     "No workspace in config.json has this id.",
                 )
-        yield from self._older_layouts(config, problems)
 
     def _older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
         """What versions of June 2026 left behind; no migration was ever shipped."""
@@ -337,12 +342,6 @@ def _refuse_hostile_id(workspace_id: str) -> None:
             cause="a workspace id is a single directory name.",
             next_step="Use an id as the list of homes shows it.",
         )
-
-
-def _unreadable(why: str) -> MuxConfig:
-    return MuxConfig(
-        (), (f"No project or workspace is known, because config.json could not be read: {why}.",)
-    )
 
 
 def _owners(contents: HomeContents) -> dict[str, str]:

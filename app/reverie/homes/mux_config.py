@@ -25,6 +25,7 @@ from reverie.homes.mux_names import (
 MetadataId = Callable[[str], str | None]
 """Gives the `id` in `<sessions>/<directory name>/metadata.json`, or None; only old workspaces need it."""
 
+_Raw = dict[str, Any]
 _WINDOWS_PATH = re.compile("[a-z]:(?:/|$)|//", re.IGNORECASE)
 _ROOT_PATH = re.compile("(?:[a-z]:|//[^/]*(?:/[^/]*)?)?", re.IGNORECASE)
 _SHOWN_CHARS = 80
@@ -41,29 +42,26 @@ class MuxConfig:
 def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
     """The projects of a decoded `config.json`."""
     problems: list[str] = []
-    buckets = _buckets(data, problems)
-    gathered: dict[str, list[tuple[dict[str, Any], str | None]]] = {path: [] for path in buckets}
-    parents = _parents(buckets)
-    # Own workspaces first, then those of sub-projects, each in file order: so does the agent merge them.
-    for merged in (False, True):
-        for path, raw in buckets.items():
-            parent = parents.get(path)
-            if (parent is not None) is merged:
-                target = path if parent is None else parent
-                gathered[target] += [(entry, parent and path) for entry in _entries(path, raw, problems)]
     taken: set[str] = set()
     projects = tuple(
         Project(
-            path,
-            _project_name(path, raw),
-            tuple(_workspaces(path, gathered[path], metadata_id, taken, problems)),
+            path, _project_name(path, raw), tuple(_workspaces(path, entries, metadata_id, taken, problems))
         )
-        for path, raw in buckets.items()
+        for path, raw, entries in _gathered(data, problems)
     )
     return MuxConfig(projects, tuple(problems))
 
 
-def is_archived(raw: dict[str, Any]) -> bool:
+def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> Workspace | None:
+    """The workspace that `parse_config` would list under this id, without building the others."""
+    for path, _, entries in _gathered(data, []):
+        for raw, sub_project in entries:
+            if _workspace_id(raw, path, metadata_id) == workspace_id:
+                return _workspace(workspace_id, raw, path, sub_project)
+    return None
+
+
+def is_archived(raw: _Raw) -> bool:
     """Archived and not brought back since."""
     archived, unarchived = raw.get("archivedAt"), raw.get("unarchivedAt")
     if not archived:
@@ -72,7 +70,7 @@ def is_archived(raw: dict[str, Any]) -> bool:
     return not unarchived or _time(archived) > _time(unarchived)
 
 
-def _buckets(data: object, problems: list[str]) -> dict[str, dict[str, Any]]:
+def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
     """Project path -> its raw configuration. A path listed twice keeps its first place and its last value, as
     in the agent's map."""
     if not isinstance(data, dict):
@@ -83,7 +81,7 @@ def _buckets(data: object, problems: list[str]) -> dict[str, dict[str, Any]]:
         if pairs is not None:
             problems.append("`projects` in config.json is not a list, so no project is known.")
         return {}
-    buckets: dict[str, dict[str, Any]] = {}
+    buckets: dict[str, _Raw] = {}
     for number, pair in enumerate(pairs, 1):
         path = pair[0] if isinstance(pair, list) and pair else None
         if not isinstance(path, str) or not path:
@@ -95,6 +93,22 @@ def _buckets(data: object, problems: list[str]) -> dict[str, dict[str, Any]]:
         raw = pair[1] if len(pair) > 1 else None
         buckets[key] = raw if isinstance(raw, dict) else {}
     return buckets
+
+
+def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, list[tuple[_Raw, str | None]]]]:
+    """Path, raw configuration and raw workspaces of each project; a workspace comes with the path of the
+    sub-project that it was merged from. Sub-projects stay, without workspaces."""
+    buckets = _buckets(data, problems)
+    entries: dict[str, list[tuple[_Raw, str | None]]] = {path: [] for path in buckets}
+    parents = _parents(buckets)
+    # Own workspaces first, then those of sub-projects, each in file order: so does the agent merge them.
+    for merged in (False, True):
+        for path, raw in buckets.items():
+            parent = parents.get(path)
+            if (parent is not None) is merged:
+                target = path if parent is None else parent
+                entries[target] += [(entry, parent and path) for entry in _entries(path, raw, problems)]
+    return ((path, raw, entries[path]) for path, raw in buckets.items())
 
 
 def _parents(paths: Iterable[str]) -> dict[str, str]:
@@ -129,7 +143,7 @@ def _comparable(path: str) -> str:
     return normal.lower() if _WINDOWS_PATH.match(slashed) else normal
 
 
-def _entries(path: str, raw: dict[str, Any], problems: list[str]) -> Iterator[dict[str, Any]]:
+def _entries(path: str, raw: _Raw, problems: list[str]) -> Iterator[_Raw]:
     entries = raw.get("workspaces")
     for number, entry in enumerate(entries if isinstance(entries, list) else [], 1):
         if isinstance(entry, dict):
@@ -142,7 +156,7 @@ def _entries(path: str, raw: dict[str, Any], problems: list[str]) -> Iterator[di
 
 def _workspaces(
     bucket: str,
-    entries: list[tuple[dict[str, Any], str | None]],
+    entries: list[tuple[_Raw, str | None]],
     metadata_id: MetadataId,
     taken: set[str],
     problems: list[str],
@@ -166,9 +180,9 @@ def _workspaces(
             yield _workspace(identity, raw, bucket, sub_project)
 
 
-def _workspace(identity: str, raw: dict[str, Any], bucket: str, sub_project: str | None) -> Workspace:
+def _workspace(identity: str, raw: _Raw, bucket: str, sub_project: str | None) -> Workspace:
     listed = raw.get("projects")
-    references = listed if isinstance(listed, list) else []
+    references = listed if isinstance(listed, list) else ()
     paths = tuple(path for path in map(_reference_path, references) if path is not None)
     path = _text(raw, "path")
     return Workspace(
@@ -187,7 +201,7 @@ def _workspace(identity: str, raw: dict[str, Any], bucket: str, sub_project: str
     )
 
 
-def _workspace_id(raw: dict[str, Any], bucket: str, metadata_id: MetadataId) -> str | None:
+def _workspace_id(raw: _Raw, bucket: str, metadata_id: MetadataId) -> str | None:
     if identity := _text(raw, "id"):
         return identity
     name = base_name(_text(raw, "path"))
@@ -203,11 +217,11 @@ def _reference_path(reference: object) -> str | None:
     return path if isinstance(path, str) else None
 
 
-def _project_name(path: str, raw: dict[str, Any]) -> str:
+def _project_name(path: str, raw: _Raw) -> str:
     return js_trim(_text(raw, "displayName")) or base_name(path) or "unknown"
 
 
-def _text(raw: dict[str, Any], key: str) -> str:
+def _text(raw: _Raw, key: str) -> str:
     value = raw.get(key)
     return value if isinstance(value, str) else ""
 

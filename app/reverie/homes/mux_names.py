@@ -6,6 +6,7 @@ of the project's memories, `project_id` the file of the older one-file store.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import ntpath
 import os
@@ -18,6 +19,7 @@ _WINDOWS = os.name == "nt"
 _BASE_CHARS = 40
 _ID_CHARS = 32
 _NAME_BYTES = 255
+_SEPARATOR = re.compile(r"[/\\\0]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Python's str.strip() differs from JavaScript's trim(): it keeps U+FEFF and drops U+001C-U+001F and U+0085.
 _JS_SPACE = (
@@ -44,6 +46,7 @@ def base_name(path: str, *, windows: bool = _WINDOWS) -> str:
     return path[cut + 1 :]
 
 
+@functools.lru_cache(4096)
 def project_dir_name(project_path: str, *, windows: bool = _WINDOWS) -> str:
     """`<base>-<hash12>`, the directory of a project's memories. The path is hashed exactly as config.json has
     it: no realpath, no case folding."""
@@ -70,7 +73,7 @@ def escape_key(component: str) -> str:
 
 def is_plain_component(name: str) -> bool:
     """Whether `name` can be exactly one directory or file name below its parent, on this system."""
-    if name in ("", ".", "..") or any(char in name for char in "/\\\0"):
+    if name in ("", ".", "..") or _SEPARATOR.search(name):
         return False
     if _WINDOWS and (":" in name or name != name.rstrip(" .")):
         return False

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.homes.base import Workspace
-from reverie.homes.mux_config import MuxConfig, is_archived, parse_config
+from reverie.homes.mux_config import MuxConfig, find_workspace, is_archived, parse_config
 
 PATH = "/p/app"
 
@@ -283,9 +283,12 @@ projects = st.lists(
 
 @given(st.one_of(json_values, st.fixed_dictionaries({"projects": projects})))
 def test_no_content_raises_and_every_id_is_unique_and_plain(data: object) -> None:
-    parsed = parse_config(data, {"w": "legacy", "b": ".."}.get)
+    old_ids = {"w": "legacy", "b": ".."}.get
+    parsed = parse_config(data, old_ids)
     found = [workspace for project in parsed.projects for workspace in project.workspaces]
     assert len({workspace.id for workspace in found}) == len(found)
+    assert all(find_workspace(data, workspace.id, old_ids) == workspace for workspace in found)
+    assert find_workspace(data, "nobody", old_ids) is None
     assert all("/" not in workspace.id and workspace.id not in ("", ".", "..") for workspace in found)
     assert all(
         project.path == workspace.bucket for project in parsed.projects for workspace in project.workspaces
