@@ -1,0 +1,167 @@
+"""Watching by looking: for systems that refuse watches and for file systems that send no events.
+
+One thread takes a snapshot of every target and compares it with the last. Targets are looked at under the
+names they were given. The pause grows with the time a look takes, so that a slow file system is not kept busy
+by us.
+
+A directory that cannot be read for a moment (a network share that does not answer) keeps its last snapshot:
+only what is known to be gone is reported as gone. Hidden names are not looked at, as `files.watch_plan` says.
+
+Threading: `report` is called on the polling thread. Known limit: a file system that hangs, hangs that thread;
+it is a daemon and `close` does not wait for it longer than a second.
+"""
+
+# ruff: noqa: PTH100, PTH116, PTH118 - strings, because this runs once per event or per file
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from reverie.files.watch_plan import WatchTarget
+
+log = logging.getLogger("reverie.watch")
+
+Mark = tuple[int, ...]
+Snapshot = dict[str, Mark]
+
+_GONE = (FileNotFoundError, NotADirectoryError)
+# A look may take a fifth of the time, no more.
+_REST_RATIO = 4.0
+
+
+class Poller:
+    """Looks at its targets every `interval_s` seconds, from the first `set_targets` to `close`."""
+
+    def __init__(self, *, interval_s: float, report: Callable[[Sequence[str]], None]) -> None:
+        self._interval_s = interval_s
+        self._report = report
+        self._targets: tuple[WatchTarget, ...] = ()
+        self._seen: dict[WatchTarget, Snapshot] = {}
+        self._wake = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="reverie-poll", daemon=True)
+        self._thread.start()
+
+    @property
+    def watches(self) -> int:
+        """How many directories were looked at in the last round."""
+        return sum(
+            stat.S_ISDIR(mark[0]) for seen in tuple(self._seen.values()) for mark in tuple(seen.values())
+        )
+
+    @property
+    def missing(self) -> tuple[Path, ...]:
+        return tuple(target.path for target, seen in tuple(self._seen.items()) if not seen)
+
+    def set_targets(self, targets: Sequence[WatchTarget]) -> None:
+        """New targets are reported as dirty once their first snapshot is taken: changes before it show no
+        difference."""
+        if tuple(targets) != self._targets:
+            self._targets = tuple(targets)
+            self._wake.set()
+
+    def close(self) -> None:
+        self._closing = True
+        self._wake.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=1.0)
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self._closing:
+            self._wake.wait(pause)
+            self._wake.clear()
+            started = time.monotonic()
+            try:
+                self._look()
+            except Exception:  # one look that fails must not end all looking
+                log.exception("the watched folders could not be looked through")
+            pause = max(self._interval_s, _REST_RATIO * (time.monotonic() - started))
+
+    def _look(self) -> None:
+        targets = self._targets
+        for gone in self._seen.keys() - set(targets):
+            del self._seen[gone]
+        for target in targets:
+            before = self._seen.get(target)
+            now: Snapshot = {}
+            for path, mark in look_at(target, before or {}):
+                if self._closing:
+                    return
+                now[path] = mark
+            self._seen[target] = now
+            dirty = list(target.named()) if before is None else differences(before, now)
+            if dirty:
+                self._report(dirty)
+
+
+def differences(before: Snapshot, now: Snapshot) -> list[str]:
+    """The paths that came, went or changed."""
+    changed = [path for path, mark in now.items() if before.get(path) != mark]
+    changed.extend(path for path in before if path not in now)
+    return changed
+
+
+def look_at(target: WatchTarget, before: Snapshot) -> Iterator[tuple[str, Mark]]:
+    """Everything of a target that exists, each path with a mark that changes when its content does."""
+    given = os.path.abspath(target.path)
+    if target.only:
+        for path in (os.path.join(given, name) for name in target.only):
+            yield from _one(path, before)
+        return
+    for path, mark in _one(given, before):
+        yield path, mark
+        if stat.S_ISDIR(mark[0]):
+            yield from _below(path, before, recursive=target.recursive)
+
+
+def _one(path: str, before: Snapshot) -> Iterator[tuple[str, Mark]]:
+    try:
+        yield path, _mark(os.stat(path))
+    except _GONE:
+        return
+    except OSError:
+        if path in before:
+            yield path, before[path]
+
+
+def _below(top: str, before: Snapshot, *, recursive: bool) -> Iterator[tuple[str, Mark]]:
+    stack = [top]
+    while stack:
+        directory = stack.pop()
+        try:
+            with os.scandir(directory) as entries:
+                listed = [entry for entry in entries if not entry.name.startswith(".")]
+        except _GONE:
+            continue
+        except OSError:
+            prefix = directory + os.sep
+            yield from ((path, mark) for path, mark in before.items() if path.startswith(prefix))
+            continue
+        for entry in listed:
+            try:
+                mark = _mark(entry.stat(follow_symlinks=False))
+            except OSError:  # gone since the line above: the next look agrees
+                continue
+            yield entry.path, mark
+            if recursive and stat.S_ISDIR(mark[0]):
+                stack.append(entry.path)
+
+
+def _mark(status: os.stat_result) -> Mark:
+    if stat.S_ISDIR(status.st_mode):
+        # A directory's own times change with its entries, which are compared one by one.
+        return (stat.S_IFDIR, status.st_ino)
+    return (
+        stat.S_IFMT(status.st_mode),
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )

@@ -1,0 +1,70 @@
+"""Where events come from: the interface of a source, and the source for systems without inotify.
+
+A source watches directories and tells its sink which paths changed; it decides nothing. Linux has a source of
+its own (`files.watch_inotify`, which says why); elsewhere watchdog's observer does it, with an allow-list of
+events: created, modified, moved, deleted, closed after writing. Opened and closed-without-writing would
+report our own reads back to us; a modified *directory* says nothing that its entries do not say.
+
+Threading: `arm` and `close` are called by one thread, the sink is called on the source's own threads.
+Failure: `arm` and the constructors raise OSError when the system refuses more watches. A directory that
+vanishes meanwhile is no failure: whoever plans looks again.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from reverie.files.watch_plan import Watched
+
+
+class Sink(Protocol):
+    """What a source talks to. Every call returns at once and may come from any thread."""
+
+    def changed(self, paths: Sequence[str]) -> None:
+        """One real path per raw event."""
+
+    def roots_changed(self) -> None:
+        """A directory that was armed is gone or has moved."""
+
+    def trouble(self, reason: str) -> None:
+        """Events were lost, or the source can no longer be trusted: make a new one and rescan."""
+
+    def refused(self, error: OSError) -> None:
+        """The system refuses more watches."""
+
+
+class EventSource(Protocol):
+    """A set of watched directories."""
+
+    @property
+    def watches(self) -> int:
+        """How many directories are under watch, those below recursive ones included where that is known."""
+
+    def arm(self, directories: Mapping[str, Watched]) -> frozenset[str]:
+        """Watch exactly these directories; returns those that were not under (living) watch before."""
+
+    def healthy(self) -> bool: ...
+
+    def close(self) -> None:
+        """Stop and join. Safe to call twice."""
+
+
+SourceFactory = Callable[[Sink], EventSource]
+
+
+def native_source(sink: Sink) -> EventSource:
+    """The best source of this system. Imports watchdog, which is why it is done late, on the watcher's
+    thread.
+    """
+    # Not sys.platform: the type checker, which knows it, would call the other branch unreachable.
+    if platform.system() == "Linux":
+        from reverie.files.watch_inotify import InotifySource
+
+        return InotifySource(sink)
+    from watchdog.observers import Observer
+
+    from reverie.files.watch_observer import ObserverSource
+
+    return ObserverSource(sink, Observer)
