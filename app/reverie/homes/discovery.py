@@ -14,6 +14,7 @@ from pathlib import Path
 from reverie.errors import Unavailable
 from reverie.homes import mux, mux_location
 from reverie.homes.base import Home
+from reverie.homes.reading import is_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +47,25 @@ def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
     for kind in KINDS:
         for root in kind.roots(env, home_dir):
             if kind.detect(root):
-                found.setdefault(root.resolve(), FoundHome(root, kind.kind))
+                found.setdefault(root.resolve(), FoundHome(root.absolute(), kind.kind))
     return tuple(found.values())
 
 
 def open_home(path: Path) -> Home:
     """The home in the directory `path`. Raises `Unavailable` where there is none."""
-    if not path.is_dir():
+    # A later change of the working directory must not move it; links stay as they are written.
+    path = path.absolute()
+    if not is_directory(path):
         raise Unavailable(
-            f"There is no home at {path}:",
-            cause="it is not a directory." if path.exists() else "there is no such directory.",
+            f"There is no home at {path}.",
+            cause="It is not a directory that can be reached.",
             next_step="Check the path, or see `reverie homes` for the homes found.",
         )
     for kind in KINDS:
         if kind.detect(path):
             return kind.open(path)
     raise Unavailable(
-        f"{path} is not a home that Reverie knows:",
-        cause=f"nothing in it belongs to one of: {', '.join(kind.kind for kind in KINDS)}.",
+        f"{path} is not a home that Reverie knows.",
+        cause=f"Nothing in it belongs to one of: {', '.join(kind.kind for kind in KINDS)}.",
         next_step="Give the directory that holds the agent's memories, for example ~/.xum.",
     )

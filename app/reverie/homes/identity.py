@@ -111,8 +111,8 @@ class HomeRegistry:
             known = {home.id: home for home in _known(data)}
             if known_id not in known or not place.may_be(known[known_id]):
                 raise StoreError(
-                    f"The home {root} cannot take over the history of {known_id}:",
-                    cause="that home is not known, or it is still where it was.",
+                    f"The home {root} cannot take over the history of {known_id}.",
+                    cause="That home is not known, or it is still where it was.",
                     next_step="Look at the list of homes again.",
                 )
             homes = data["homes"]

@@ -39,7 +39,7 @@ from reverie.homes.mux_names import (
     project_id,
     strip_trailing_separators,
 )
-from reverie.homes.reading import directory_names, entry_names, read_json
+from reverie.homes.reading import directory_names, file_names, is_directory, is_file, read_json
 
 KIND = "mux"
 CAPS = Caps(
@@ -53,6 +53,7 @@ CAPS = Caps(
 _OLD_PROJECT_STORES = "project-memory"
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 _METADATA_BYTES = 1 << 20
+_PROBLEMS_SHOWN = 100
 _ARRAY_INDEX_LIMIT = 2**32 - 1
 
 
@@ -92,7 +93,7 @@ class MuxHome:
         return self._root / COVERAGE
 
     def available(self) -> bool:
-        return self._root.is_dir()
+        return is_directory(self._root)
 
     def contents(self) -> HomeContents:
         self._require_available()
@@ -102,6 +103,8 @@ class MuxHome:
         problems += config.problems
         orphans = [*self._orphans(config, problems)] if known else []
         orphans += self._older_layouts(config, problems)
+        if len(problems) > _PROBLEMS_SHOWN:
+            problems[_PROBLEMS_SHOWN:] = [f"There are {len(problems) - _PROBLEMS_SHOWN:,} more problems."]
         # Again at the end: a home that vanished meanwhile must not look like an emptied one.
         self._require_available()
         return HomeContents(config.projects, tuple(orphans), tuple(problems))
@@ -137,8 +140,8 @@ class MuxHome:
             raise ScopeUnavailable(
                 scope,
                 None,
-                "There is no workspace memory here:",
-                cause="no workspace is chosen.",
+                "There is no workspace memory here.",
+                cause="No workspace is chosen.",
                 next_step="Choose a workspace.",
             )
         _refuse_hostile_id(context.workspace_id)
@@ -147,7 +150,7 @@ class MuxHome:
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
         contents = contents or self.contents()
         owners = _owners(contents)
-        found = [self._global_root()] if self._global_root().directory.is_dir() else []
+        found = [self._global_root()] if is_directory(self._global_root().directory) else []
         # What cannot be listed is named by `contents()`; here it is only left out, and so left as it was.
         unlisted: list[str] = []
         found += [
@@ -162,12 +165,12 @@ class MuxHome:
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
         instructions, extra = (self._root / name for name in _INSTRUCTIONS)
-        found = [Companion(Scope.GLOBAL, instructions, instructions.name, instructions.is_file())]
-        if extra.is_file():
+        found = [Companion(Scope.GLOBAL, instructions, instructions.name, is_file(instructions))]
+        if is_file(extra):
             found.append(Companion(Scope.GLOBAL, extra, extra.name, True))
         if context.project_path:
             path = self._root / "memories" / f"{project_id(context.project_path)}.md"
-            found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", path.is_file()))
+            found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", is_file(path)))
         return tuple(found)
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
@@ -286,9 +289,7 @@ class MuxHome:
     def _older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
         """What versions of June 2026 left behind; no migration was ever shipped."""
         memory = self._root / "memory"
-        loose = [
-            name for name in entry_names(memory, problems, lambda entry: entry.is_file()) if _is_note(name)
-        ]
+        loose = [name for name in file_names(memory, problems) if _is_note(name)]
         if loose:
             shown = f"memory/ ({len(loose)} loose {'file' if len(loose) == 1 else 'files'})"
             yield Orphan("older-layout", memory, shown, "Global memory lay here until 13 June 2026.")
@@ -314,23 +315,23 @@ def _no_project(context: ScopeContext) -> ScopeUnavailable:
         return ScopeUnavailable(
             Scope.PROJECT,
             ProjectGap.MULTI_PROJECT,
-            "Project memory is not available in this workspace:",
-            cause="it works on several projects, and their memories are never mixed.",
+            "Project memory is not available in this workspace.",
+            cause="It works on several projects, and their memories are never mixed.",
             next_step="Use workspace or global memory, or open a workspace of one project.",
         )
     if gap is ProjectGap.UNKNOWN:
         return ScopeUnavailable(
             Scope.PROJECT,
             ProjectGap.UNKNOWN,
-            "Which project this workspace belongs to is not known now:",
-            cause="config.json of its home cannot be read.",
+            "Which project this workspace belongs to is not known now.",
+            cause="The config.json of its home cannot be read.",
             next_step="Repair config.json, or name the project.",
         )
     return ScopeUnavailable(
         Scope.PROJECT,
         ProjectGap.NO_PROJECT,
-        "There is no project memory here:",
-        cause="config.json names no project for it.",
+        "There is no project memory here.",
+        cause="No project belongs to what is chosen.",
         next_step="Use workspace or global memory, or choose a project.",
     )
 
@@ -338,9 +339,9 @@ def _no_project(context: ScopeContext) -> ScopeUnavailable:
 def _refuse_hostile_id(workspace_id: str) -> None:
     if not is_plain_component(workspace_id):
         raise Unavailable(
-            f"There is no workspace {workspace_id[:80]!r}:",
-            cause="a workspace id is a single directory name.",
-            next_step="Use an id as the list of homes shows it.",
+            f"There is no workspace {workspace_id[:80]!r}.",
+            cause="A workspace id is a single directory name.",
+            next_step="Use an id as `reverie homes` shows it.",
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reverie.homes.mux_names import js_trim
-from reverie.homes.reading import read_json, read_regular
+from reverie.homes.reading import is_directory, is_file, read_json, read_regular
 
 CONFIG = "config.json"
 ACTIVITY = "extensionMetadata.json"
@@ -29,27 +29,27 @@ def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
         return Path(explicit)
     suffix = "-dev" if env.get("NODE_ENV") == "development" else ""
     canonical = home_dir / f".xum{suffix}"
-    if canonical.is_dir() and _has_entries(canonical):
+    if is_directory(canonical) and _has_entries(canonical):
         return canonical
     marked = _marked_fallback(home_dir, suffix)
     candidates = [*([marked] if marked else []), canonical, home_dir / f".mux{suffix}"]
     if not suffix:
         candidates.append(home_dir / ".cmux")
-    return next((path for path in candidates if path.is_dir()), canonical)
+    return next((path for path in candidates if is_directory(path)), canonical)
 
 
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
     """Every home worth offering: the one the agent would use first, then the other usual ones that exist."""
     usual = (home_dir / name for name in (".xum", ".xum-dev", ".mux", ".mux-dev", ".cmux"))
-    found = dict.fromkeys(path for path in (resolve_home_root(env, home_dir), *usual) if path.is_dir())
+    found = dict.fromkeys(path for path in (resolve_home_root(env, home_dir), *usual) if is_directory(path))
     return tuple(found)
 
 
 def detect(root: Path) -> bool:
     """Whether a directory is a home of this agent, judged by what is in it."""
-    if any((root / name).is_file() for name in (USAGE, COVERAGE, ACTIVITY)):
+    if any(is_file(root / name) for name in (USAGE, COVERAGE, ACTIVITY)):
         return True
-    if any((root / "memory" / scope).is_dir() for scope in ("global", "project")):
+    if any(is_directory(root / "memory" / scope) for scope in ("global", "project")):
         return True
     try:
         config = read_json(root / CONFIG, CONFIG_BYTES)
@@ -57,7 +57,7 @@ def detect(root: Path) -> bool:
         return False
     except ValueError:
         # A damaged config.json is still opened, with the problem shown, where the rest fits no other agent.
-        return (root / "sessions").is_dir() and not (root / "projects").exists()
+        return is_directory(root / "sessions") and not is_directory(root / "projects")
     return isinstance(config, dict) and (
         isinstance(config.get("projects"), list)
         or any(isinstance(config.get(key), dict) for key in ("taskSettings", "migrations"))

@@ -15,6 +15,16 @@ from pathlib import Path
 from typing import Any
 
 
+def is_directory(path: Path) -> bool:
+    """Whether it is a directory that can be reached; unlike `Path.is_dir`, never raises."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def is_file(path: Path) -> bool:
+    """Whether it is a regular file that can be reached; unlike `Path.is_file`, never raises."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
 def read_regular(path: Path, limit: int, *, follow: bool = True) -> bytes:
     """The bytes of a regular file of at most `limit` bytes. Anything else raises `OSError`, also a symlink
     unless `follow`. Never blocks on a pipe."""
@@ -44,20 +54,29 @@ def read_json(path: Path, limit: int) -> Any:
 
 
 def directory_names(directory: Path, problems: list[str]) -> list[str]:
-    """Sorted names of the subdirectories, symlinked ones included; see `entry_names`."""
-    return entry_names(directory, problems, lambda entry: entry.is_dir())
+    """Sorted names of the subdirectories, symlinked ones included; see `file_names`."""
+    return _names(directory, problems, os.DirEntry.is_dir)
 
 
-def entry_names(
-    directory: Path, problems: list[str], wanted: Callable[[os.DirEntry[str]], bool]
-) -> list[str]:
-    """Sorted names of the wanted entries. A missing directory has none; one that cannot be listed adds a
-    sentence to `problems`."""
+def file_names(directory: Path, problems: list[str]) -> list[str]:
+    """Sorted names of the regular files, symlinked ones included; a missing directory has none, one that
+    cannot be listed adds a sentence to `problems`."""
+    return _names(directory, problems, os.DirEntry.is_file)
+
+
+def _names(directory: Path, problems: list[str], kind: Callable[[os.DirEntry[str]], bool]) -> list[str]:
     try:
         with os.scandir(directory) as entries:
-            return sorted(entry.name for entry in entries if wanted(entry))
+            return sorted(entry.name for entry in entries if _is(entry, kind))
     except FileNotFoundError:
         return []
     except OSError as error:
         problems.append(f"{directory} could not be listed: {error.strerror or error}.")
         return []
+
+
+def _is(entry: os.DirEntry[str], kind: Callable[[os.DirEntry[str]], bool]) -> bool:
+    try:
+        return kind(entry)
+    except OSError:
+        return False  # a link in a circle, or to a place that may not be looked at: not one of ours

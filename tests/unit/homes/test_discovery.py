@@ -52,6 +52,15 @@ def test_a_home_is_opened_by_its_structure(name: str, tmp_path: Path) -> None:
     assert (open_home(root).kind, open_home(root).root) == ("mux", root)
 
 
+def test_a_relative_path_stays_put_when_the_working_directory_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = copy_sample("mux-home", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert open_home(Path("mux-home")).root == root
+    assert discover({"XUM_ROOT": "mux-home"}, tmp_path / "nobody") == (FoundHome(root, "mux"),)
+
+
 @pytest.mark.parametrize("make", ["missing", "file", "other"])
 def test_what_is_no_home_is_refused_with_a_next_step(tmp_path: Path, make: str) -> None:
     path = tmp_path / "x"

@@ -371,6 +371,50 @@ def test_directories_of_tools_are_no_stores_but_an_owned_dot_name_is(bare: MuxHo
     assert bare.contents().orphans == ()
 
 
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | any_text,
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(any_text, children, max_size=3),
+    max_leaves=8,
+)
+pairs = st.tuples(
+    hostile,
+    st.fixed_dictionaries(
+        {
+            "workspaces": st.lists(
+                st.fixed_dictionaries({}, optional={"id": hostile, "path": hostile, "projects": json_values}),
+                max_size=3,
+            )
+        }
+    ),
+).map(list)
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=30),
+        json_values.map(lambda value: json.dumps(value).encode()),
+        st.lists(pairs, max_size=3).map(lambda value: json.dumps({"projects": value}).encode()),
+    )
+)
+def test_no_list_whatever_is_in_it_keeps_a_home_from_opening(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    home = MuxHome(tmp_path_factory.mktemp("home"))
+    put(home, "memory/global/a.md", "sessions/w/memory/b.md")
+    (home.root / "config.json").write_bytes(content)
+    contents = home.contents()
+    assert {"global", "workspace/w"} <= {root.key for root in home.roots(contents)}
+    for workspace in contents.workspaces():
+        assert home.scope_root(home.context(workspace_id=workspace.id), Scope.WORKSPACE)
+
+
+def test_of_very_many_problems_the_first_are_told_and_the_others_counted(bare: MuxHome) -> None:
+    configure(bare, *[None] * 150)
+    problems = bare.contents().problems
+    assert len(problems) == 101
+    assert "50" in problems[-1]
+
+
 @pytest.mark.parametrize("damage", [b"{", b"[]", b"\xff\xfe", b"[" * 50_000])
 def test_an_unreadable_list_is_a_problem_and_makes_no_orphans(home: MuxHome, damage: bytes) -> None:
     (home.root / "config.json").write_bytes(damage)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.homes.reading import directory_names, read_json, read_regular
+from reverie.homes.reading import directory_names, file_names, read_json, read_regular
 
 
 def test_a_file_up_to_the_limit_is_read_and_a_larger_one_refused(tmp_path: Path) -> None:
@@ -53,8 +53,10 @@ def test_directories_are_listed_sorted_with_linked_ones_and_a_missing_parent_has
     (tmp_path / "d" / "file").write_text("")
     (tmp_path / "d" / "link").symlink_to(tmp_path / "d" / "a")
     (tmp_path / "d" / "dead").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "d" / "circle").symlink_to(tmp_path / "d" / "circle")
     problems: list[str] = []
     assert directory_names(tmp_path / "d", problems) == ["a", "b", "link"]
+    assert file_names(tmp_path / "d", problems) == ["file"]
     assert directory_names(tmp_path / "missing", problems) == []
     assert problems == []
 
