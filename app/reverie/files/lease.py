@@ -1,0 +1,251 @@
+"""Leases: who alone may do a job now, across processes, without ever blocking anyone for good.
+
+One row per name in an SQLite database of Reverie's own state directory (0700). A lease is held by one `Lease`
+object: a second `acquire` is refused, in the same process too. It ends in three ways: `release`, the death of
+its process (noticed at once by the next one who asks, from process id, start and boot) or its expiry, when a
+living owner stopped renewing it (suspended, stuck). A heartbeat thread renews it every third of its time; an
+owner whose lease went to somebody else learns it through `lost` and must stop before its next effect.
+
+Leases use real time, not the `--now` clock. People and agents are never held up by a lease: every write is
+compare-and-swap anyway; a lease only keeps two jobs from doing the same work. Every call opens its own
+connection, so all of this may be used from any thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from reverie.errors import Busy, MendableError, Unavailable
+from reverie.files.directory import ensure_private
+from reverie.files.process import ProcessId, is_alive, this_process
+
+_log = logging.getLogger("reverie.files")
+
+_BUSY_TIMEOUT_S = 5.0
+_TABLE = """
+CREATE TABLE IF NOT EXISTS leases (
+    name TEXT PRIMARY KEY,
+    token TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    started INTEGER NOT NULL,
+    boot TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    acquired_at_ms INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL
+) WITHOUT ROWID
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseHolder:
+    """Who holds a lease; times are UTC milliseconds since the epoch."""
+
+    owner: ProcessId
+    purpose: str
+    acquired_at_ms: int
+    expires_at_ms: int
+
+
+class LeaseHeld(Busy):
+    """The lease belongs to a living owner, `holder`."""
+
+    def __init__(self, holder: LeaseHolder) -> None:
+        super().__init__(
+            f"This is being done already: {holder.purpose}.",
+            cause=f"Process {holder.owner.pid} is at it.",
+            next_step="Wait until it is done, or end that process, then try again.",
+        )
+        self.holder = holder
+
+
+class Leases:
+    """All leases of one profile. Nothing is created before the first `acquire`."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+
+    def acquire(self, name: str, *, purpose: str, ttl_s: float = 30.0) -> Lease:
+        """Take the lease `name` for `ttl_s` seconds, renewed while it is held.
+
+        `purpose` tells others what for. Raises LeaseHeld, and Busy or Unavailable when the database cannot be
+        used.
+        """
+        ensure_private(self._database.parent)
+        token = secrets.token_hex(16)
+        owner = this_process()
+        with self._connected(create=True) as connection, _transaction(connection):
+            connection.execute(_TABLE)
+            now = _now_ms()
+            holder = _living_holder(connection, name, now)
+            if holder is not None:
+                raise LeaseHeld(holder)
+            connection.execute(
+                "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (name, token, owner.pid, owner.started, owner.boot, purpose, now, now + int(ttl_s * 1000)),
+            )
+        return Lease(self, name, token, ttl_s)
+
+    def holder(self, name: str) -> LeaseHolder | None:
+        """Who holds `name` now; None when it is free, expired, or its owner is dead. Creates nothing."""
+        if not self._database.exists():
+            return None
+        with self._connected(create=False) as connection:
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'leases'").fetchone() is None:
+                return None
+            return _living_holder(connection, name, _now_ms())
+
+    def _extend(self, name: str, token: str, ttl_s: float) -> bool:
+        with self._connected(create=False) as connection:
+            changed = connection.execute(
+                "UPDATE leases SET expires_at_ms = ? WHERE name = ? AND token = ?",
+                (_now_ms() + int(ttl_s * 1000), name, token),
+            ).rowcount
+        return changed == 1
+
+    def _free(self, name: str, token: str) -> None:
+        with self._connected(create=False) as connection:
+            connection.execute("DELETE FROM leases WHERE name = ? AND token = ?", (name, token))
+
+    @contextlib.contextmanager
+    def _connected(self, *, create: bool) -> Iterator[sqlite3.Connection]:
+        mode = "rwc" if create else "rw"
+        try:
+            connection = sqlite3.connect(
+                f"{self._database.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                timeout=_BUSY_TIMEOUT_S,
+                isolation_level=None,
+            )
+            try:
+                if create:
+                    _use_wal(connection)
+                yield connection
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise self._in_words(error) from error
+
+    def _in_words(self, error: sqlite3.Error) -> MendableError:
+        if _is_busy(error):
+            return Busy(
+                "The list of running jobs is in use.",
+                cause=f"Another process kept {self._database.name} locked for {_BUSY_TIMEOUT_S:g} seconds.",
+                next_step="Try again.",
+            )
+        return Unavailable(
+            "The list of running jobs cannot be used.",
+            cause=f"SQLite says about {self._database}: {error}.",
+            next_step="Check the disk. If it stays, end Reverie and delete that file: it holds no memories.",
+        )
+
+
+class Lease:
+    """A lease that is held; a context manager that releases it. Made by `Leases.acquire`."""
+
+    def __init__(self, leases: Leases, name: str, token: str, ttl_s: float) -> None:
+        self.name = name
+        # Set once somebody else has the lease, or it could not be renewed for its whole time.
+        self.lost = threading.Event()
+        self._leases = leases
+        self._token = token
+        self._ttl_s = ttl_s
+        self._renewed = time.monotonic()
+        self._released = threading.Event()
+        self._heartbeat = threading.Thread(target=self._beat, name=f"lease {name}", daemon=True)
+        self._heartbeat.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def renew(self) -> bool:
+        """Whether the lease is still ours; if so it lasts another whole time from now. Sets `lost` if not.
+
+        An expired lease that nobody took is renewed like any other. Raises Busy or Unavailable.
+        """
+        if self.lost.is_set() or self._released.is_set():
+            return False
+        if self._leases._extend(self.name, self._token, self._ttl_s):
+            self._renewed = time.monotonic()
+            return True
+        if not self._released.is_set():
+            self.lost.set()
+        return False
+
+    def release(self) -> None:
+        """Give it back; a second call does nothing. A lease that cannot be given back now expires by itself."""
+        if self._released.is_set():
+            return
+        self._released.set()
+        if threading.current_thread() is not self._heartbeat:
+            self._heartbeat.join()
+        try:
+            self._leases._free(self.name, self._token)
+        except MendableError as error:
+            _log.warning("lease %s could not be released and will expire: %s", self.name, error)
+
+    def _beat(self) -> None:
+        while not self._released.wait(self._ttl_s / 3):
+            try:
+                if not self.renew():
+                    return
+            except MendableError as error:
+                _log.info("lease %s could not be renewed: %s", self.name, error)
+                if time.monotonic() - self._renewed >= self._ttl_s:
+                    self.lost.set()
+                    return
+
+
+def _living_holder(connection: sqlite3.Connection, name: str, now_ms: int) -> LeaseHolder | None:
+    row = connection.execute(
+        "SELECT pid, started, boot, purpose, acquired_at_ms, expires_at_ms FROM leases WHERE name = ?",
+        (name,),
+    ).fetchone()
+    if row is None:
+        return None
+    holder = LeaseHolder(ProcessId(*row[:3]), *row[3:])
+    return holder if now_ms < holder.expires_at_ms and is_alive(holder.owner) else None
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Once per database. Whoever comes second while the first one switches finds it busy, and need not
+    switch.
+    """
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        if not _is_busy(error):
+            raise
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
