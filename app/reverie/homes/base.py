@@ -1,11 +1,12 @@
 """What a home is: the one interface through which every other room sees an agent's state directory.
 
-A `Home` gives identity, scopes and their roots, caps, companions, modes and the names of its sidecars. It holds
-all constants of its agent; the store, the runs and the window hold none. A home only reads: it opens no file for
-writing, creates nothing, and raises `Unavailable` when its directory cannot be reached (a vanished home is
-unavailable, not empty).
+A `Home` gives identity, scopes and their roots, caps, companions, modes and the names of its sidecars. It
+holds all constants of its agent; the store, the runs and the window hold none. A home only reads: it opens no
+file for writing, creates nothing, and raises `Unavailable` when its directory cannot be reached (a vanished
+home is unavailable, not empty).
 
-Threading: implementations are immutable or re-read on each call; they may be called from any thread but the GUI's.
+Threading: implementations are immutable or re-read on each call; they may be called from any thread but the
+GUI's.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ class ScopeContext:
 @dataclass(frozen=True, slots=True)
 class ScopeRoot:
     """One directory of memories. `key` names it inside its home for ever: `global`, `project/<dirName>`,
-    `workspace/<id>`. `usage_prefix` begins the logical keys of its files; None where nobody knows the owner."""
+    `workspace/<id>`. `usage_prefix` begins the logical keys of its files; None where nobody knows the
+    owner."""
 
     scope: Scope
     key: str
@@ -175,8 +177,8 @@ class Home(Protocol):
     ) -> ScopeContext:
         """The scope context for a workspace, a project, both or neither.
 
-        With `project_given` the caller named the project (`None` or `""`: no project); else it is looked up by
-        workspace. Raises `Unavailable` for a workspace id that cannot be a directory name.
+        With `project_given` the caller named the project (`None` or `""`: no project); else it is looked up
+        by workspace. Raises `Unavailable` for a workspace id that cannot be a directory name.
         """
 
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
