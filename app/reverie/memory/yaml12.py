@@ -96,8 +96,9 @@ class Node:
         return zip(self.children[0::2], self.children[1::2], strict=True)
 
     def entry(self, name: str) -> tuple[Node, Node] | None:
-        """Key and value of the entry called `name`."""
-        return next(((key, value) for key, value in self.pairs() if key.value.text == name), None)
+        """Key and value of the entry called `name`, if this is a mapping that has it."""
+        pairs = self.pairs() if self.kind == "mapping" else ()
+        return next(((key, value) for key, value in pairs if key.value.text == name), None)
 
 
 def parse(block: str) -> Node | None:
