@@ -8,8 +8,9 @@ paths, and a refused watch is reported.
 
 Rules. A new directory is put under watch first and reported afterwards, with what was found in it: whoever
 scans after the report misses nothing. A directory that leaves is forgotten with all below it, wherever it
-went. The mask is the allow-list: opening, reading and closing after a read are never asked for, so our own
-reads cannot feed back.
+went. Directories with hidden names are not entered; whoever wants one names it as a target. The mask is the
+allow-list: opening, reading and closing after a read are never asked for, so our own reads cannot feed back;
+a change of mode or owner counts only where it opens a directory to us.
 
 Threading: a reader thread owns the descriptor; the account is shared with `arm` under one lock, which is
 never held while the sink is called.
@@ -29,17 +30,16 @@ import select
 import struct
 import threading
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, cast
 
 from watchdog.observers.inotify_c import InotifyConstants as Flag
-from watchdog.observers.inotify_c import (
-    WatchDescriptor,
-    inotify_add_watch,
-    inotify_init,
-    inotify_rm_watch,
-)
+from watchdog.observers.inotify_c import inotify_add_watch, inotify_init, inotify_rm_watch
 
 from reverie.files.watch_plan import Watched
 from reverie.files.watch_source import Sink
+
+if TYPE_CHECKING:
+    from watchdog.observers.inotify_c import WatchDescriptor
 
 log = logging.getLogger("reverie.watch")
 
@@ -52,6 +52,7 @@ MASK = (
     | Flag.IN_DELETE
     | Flag.IN_DELETE_SELF
     | Flag.IN_MOVE_SELF
+    | Flag.IN_ATTRIB
     | Flag.IN_ONLYDIR
     | Flag.IN_DONT_FOLLOW
     | Flag.IN_EXCL_UNLINK
@@ -78,8 +79,12 @@ class InotifySource:
         self._deep: set[str] = set()
         self._closing = False
         self._descriptor = _checked(inotify_init())
-        self._wake_read, self._wake_write = os.pipe()
         os.set_inheritable(self._descriptor, False)
+        try:
+            self._wake_read, self._wake_write = os.pipe()
+        except OSError:
+            os.close(self._descriptor)
+            raise
         self._reader = threading.Thread(target=self._read, name="reverie-inotify", daemon=True)
         self._reader.start()
 
@@ -126,6 +131,8 @@ class InotifySource:
             try:
                 with os.scandir(directory) as entries:
                     for entry in entries:
+                        if entry.name.startswith("."):
+                            continue
                         found.append(entry.path)
                         if entry.is_dir(follow_symlinks=False):
                             self._children.setdefault(directory, set()).add(entry.path)
@@ -164,7 +171,7 @@ class InotifySource:
         if not paths:
             self._paths_of.pop(watch, None)
             # Fails when the kernel has dropped the watch with its directory: nothing is left to do then.
-            inotify_rm_watch(self._descriptor, WatchDescriptor(watch))
+            inotify_rm_watch(self._descriptor, cast("WatchDescriptor", watch))
 
     def _read(self) -> None:
         poller = select.poll()
@@ -215,16 +222,24 @@ class InotifySource:
         return armed
 
     def _about_entry(self, watch: int, mask: int, name: str, changed: list[str]) -> None:
+        enter = bool(mask & Flag.IN_ISDIR) and not name.startswith(".")
         for directory in tuple(self._paths_of.get(watch, ())):
             path = os.path.join(directory, name)
+            below = enter and directory in self._deep
+            if mask & Flag.IN_ATTRIB:
+                if not below or path in self._watch_of or not self._enter(directory, path, changed):
+                    continue
+            elif below and mask & _ARRIVED:
+                self._enter(directory, path, changed)
+            elif below and mask & _LEFT:
+                self._children.get(directory, set()).discard(path)
+                self._forget(path)
             changed.append(path)
-            if mask & Flag.IN_ISDIR and directory in self._deep:
-                if mask & _ARRIVED:
-                    self._children.setdefault(directory, set()).add(path)
-                    changed.extend(self._watch(path, deep=True))
-                elif mask & _LEFT:
-                    self._children.get(directory, set()).discard(path)
-                    self._forget(path)
+
+    def _enter(self, directory: str, path: str, changed: list[str]) -> bool:
+        self._children.setdefault(directory, set()).add(path)
+        changed.extend(self._watch(path, deep=True))
+        return path in self._watch_of
 
 
 def _checked(result: int) -> int:

@@ -13,13 +13,13 @@ Threading: plans are immutable; resolving reads the disk, routing does not.
 Failure: what cannot be reached counts as missing, never as an error.
 """
 
-# ruff: noqa: PTH100, PTH116, PTH118, PTH119, PTH120 - strings, because this runs once per event or per file
+# ruff: noqa: PTH100, PTH114, PTH116, PTH118, PTH119, PTH120 - strings, because this runs once per event or per file
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,8 +69,18 @@ class Placement:
 
 def locate(target: WatchTarget) -> Placement:
     """Find a target on the disk."""
+    return _locate(target, {})
+
+
+def locate_all(targets: Iterable[WatchTarget]) -> list[Placement]:
+    """As `locate` for each; directories that many targets share are resolved once."""
+    known: dict[str, str] = {}
+    return [_locate(target, known) for target in targets]
+
+
+def _locate(target: WatchTarget, known: dict[str, str]) -> Placement:
     given = os.path.abspath(target.path)
-    real = os.path.realpath(given)
+    real = _resolved(given, known)
     status = _status(real)
     if status is None:
         return _absent(target, real)
@@ -128,6 +138,18 @@ def _add_file(files: dict[str, str], directories: dict[str, Watched], path: str,
             directories.setdefault(directory, Watched(False, _identity(status)))
 
 
+def _resolved(path: str, known: dict[str, str]) -> str:
+    """As os.path.realpath for an absolute, normalised path; `known` remembers the directories above it."""
+    parent, name = os.path.split(path)
+    if not name:
+        return path
+    above = known.get(parent)
+    if above is None:
+        above = known[parent] = _resolved(parent, known)
+    joined = os.path.join(above, name)
+    return os.path.realpath(joined) if os.path.islink(joined) else joined
+
+
 def _status(path: str) -> os.stat_result | None:
     try:
         return os.stat(path)
@@ -181,7 +203,12 @@ def _without_nested(placements: Iterable[Placement]) -> dict[str, Watched]:
             if path not in wanted or watched.recursive:
                 wanted[path] = watched
     deep = {path for path, watched in wanted.items() if watched.recursive}
-    return {path: watched for path, watched in wanted.items() if deep.isdisjoint(_above(path))}
+    return {path: watched for path, watched in wanted.items() if not _covered(path, deep)}
+
+
+def _covered(path: str, deep: Collection[str]) -> bool:
+    """Whether the watch of a directory above comes down to this one: it does not enter hidden ones."""
+    return any(above in deep and f"{os.sep}." not in path[len(above) :] for above in _above(path))
 
 
 def _grouped(pairs: Iterable[tuple[str, str] | None]) -> dict[str, tuple[str, ...]]:

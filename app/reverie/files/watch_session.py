@@ -27,7 +27,7 @@ from typing import Literal
 
 from reverie.files.coalesce import Changes, Coalescer
 from reverie.files.watch_limits import FileSystems, network_message, refusal_message
-from reverie.files.watch_plan import Placement, Plan, WatchTarget, locate
+from reverie.files.watch_plan import Placement, Plan, WatchTarget, locate_all
 from reverie.files.watch_poll import Poller
 from reverie.files.watch_source import EventSource, SourceFactory
 
@@ -75,6 +75,7 @@ class Session:
         self._targets = tuple(targets)
         self._plan = Plan(())
         self._standing: dict[WatchTarget, Placement] = {}
+        self._missing: tuple[Path, ...] = ()
         self._started = False
         self._source: EventSource | None = None
         self._replace_at = 0.0
@@ -139,7 +140,7 @@ class Session:
 
     @property
     def polling(self) -> bool:
-        return self._poller is not None and self._source is None
+        return self._poll_all or (self._poller is not None and self._source is None)
 
     @property
     def watches(self) -> int:
@@ -149,7 +150,7 @@ class Session:
     @property
     def missing(self) -> tuple[Path, ...]:
         poller = self._poller
-        return self._plan.missing + (poller.missing if poller else ())
+        return self._missing + (poller.missing if poller else ())
 
     def stop(self) -> None:
         """Join, or give up after a second when `deliver` or the disk does not return; nothing is delivered
@@ -242,7 +243,7 @@ class Session:
         fresh: set[str] = set()
         armed: tuple[Placement, ...] | None = None
         for _ in range(_ROUNDS):
-            placements, polled = self._split([locate(target) for target in targets])
+            placements, polled = self._split(locate_all(targets))
             if placements == armed:
                 break
             self._plan = Plan(placements)
@@ -253,6 +254,7 @@ class Session:
         self._poll(polled)
         self._report(fresh)
         self._standing = {placement.target: placement for placement in self._plan.placements}
+        self._missing = self._plan.missing
         if not self._started:
             self._started = True
             self.request_rescan("start")

@@ -221,6 +221,51 @@ def test_names_that_are_not_utf_8_are_heard(source: InotifySource, ear: Ear, tmp
     ear.wait_for(Path(os.fsdecode(name)))
 
 
+def test_hidden_directories_are_not_entered_until_they_show(
+    source: InotifySource, ear: Ear, tmp_path: Path
+) -> None:
+    (tmp_path / ".git" / "objects").mkdir(parents=True)
+    armed(source, tmp_path)
+    (tmp_path / ".cache").mkdir()
+    ear.wait_for(tmp_path / ".cache")
+    assert source.watches == 1
+    (tmp_path / ".git").rename(tmp_path / "git")
+    ear.wait_for(tmp_path / "git", tmp_path / "git" / "objects")
+    assert source.watches == 3
+    (tmp_path / "git").rename(tmp_path / ".git")
+    wait_until(lambda: source.watches == 1)
+
+
+def test_a_directory_opened_to_us_later_is_watched(ear: Ear, tmp_path: Path) -> None:
+    """Nobody is kept out who runs the tests as root, so the refusal is played."""
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    (closed / "a.md").touch()
+    source = InotifySource(ear)
+    add = source._add
+    source._add = lambda path: path != str(closed) and add(path)  # type: ignore[method-assign]
+    try:
+        armed(source, tmp_path)
+        assert source.watches == 1
+        source._add = add  # type: ignore[method-assign]
+        closed.chmod(0o755)
+        ear.wait_for(closed, closed / "a.md")
+        assert source.watches == 2
+    finally:
+        source.close()
+
+
+def test_a_change_of_mode_alone_is_not_heard(source: InotifySource, ear: Ear, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.md").touch()
+    armed(source, tmp_path)
+    (tmp_path / "sub").chmod(0o700)
+    (tmp_path / "a.md").chmod(0o600)
+    (tmp_path / "end.md").touch()
+    ear.wait_for(tmp_path / "end.md")
+    assert set(ear.heard) == {str(tmp_path / "end.md")}
+
+
 def refusing(real: Callable[[str], bool], after: int, number: int) -> Callable[[str], bool]:
     calls = 0
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from reverie.files.watch_plan import Plan, WatchTarget, locate
+from reverie.files.watch_plan import Plan, WatchTarget, locate, locate_all
 
 
 def plan_of(*targets: WatchTarget) -> Plan:
@@ -98,6 +98,14 @@ def test_nested_targets_share_one_watch(tmp_path: Path) -> None:
     assert plan.relied_on(plan.placements[0]) == {str(tmp_path / "memory")}
 
 
+def test_a_target_in_a_hidden_folder_of_another_has_a_watch_of_its_own(tmp_path: Path) -> None:
+    inner = tmp_path / ".agent" / "memory"
+    inner.mkdir(parents=True)
+    plan = plan_of(WatchTarget(tmp_path, recursive=True), WatchTarget(inner, recursive=True))
+    assert set(plan.directories) == {str(tmp_path), str(inner)}
+    assert plan.route(f"{inner}/a.md") == (f"{inner}/a.md",)
+
+
 def test_a_flat_watch_does_not_cover_what_is_below_it(tmp_path: Path) -> None:
     inner = tmp_path / "memory"
     inner.mkdir()
@@ -123,6 +131,28 @@ def test_links_in_a_circle_and_unreadable_names_count_as_missing(tmp_path: Path)
     (tmp_path / "b").symlink_to(tmp_path / "a")
     assert not locate(WatchTarget(tmp_path / "a", recursive=True)).present
     assert not locate(WatchTarget(tmp_path / ("x" * 300), recursive=True)).present
+
+
+def test_shared_directories_are_resolved_as_each_alone(tmp_path: Path) -> None:
+    (tmp_path / "real" / "sub").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "real" / "up").symlink_to("..")
+    (tmp_path / "dangling").symlink_to("nowhere/deep")
+    names = [
+        "link",
+        "link/sub",
+        "link/sub/none",
+        "link/up/link/sub",
+        "real",
+        "dangling",
+        "dangling/x",
+        "a.md/b",
+    ]
+    targets = [WatchTarget(tmp_path / name, recursive=True) for name in names]
+    placements = locate_all(targets)
+    assert placements == [locate(target) for target in targets]
+    found = [placement.tree[0] for placement in placements if placement.tree]
+    assert found == [os.path.realpath(tmp_path / name) for name in names if (tmp_path / name).is_dir()]
 
 
 def test_a_relative_target_is_taken_from_the_working_directory() -> None:
