@@ -1,0 +1,231 @@
+"""One registry of what a person can do; menus, tool bars, context menus and the shortcut sheet are made from
+it.
+
+Each action is a row of data: id, text, key, icon, the name of the window's slot and the rule that says when
+it is enabled. Rules are pure functions of a `Situation`, so "is this possible now?" is answered in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu
+
+from reverie.ui.icons import Icons
+
+_CONTEXT = "actions"
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What decides whether an action is possible."""
+
+    home: bool = False
+    context: bool = False
+    file: bool = False
+    folder: bool = False
+    companion: bool = False
+    pinned: bool = False
+    open_file: bool = False
+    writable: bool = False
+    modified: bool = False
+    any_modified: bool = False
+    undo: bool = False
+    running: bool = False
+    can_consolidate: bool = False
+
+
+Rule = Callable[[Situation], bool]
+
+
+def always(_now: Situation) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """`menu` is a key of `MENUS`. `keys` are portable names, the first is shown. `slot` is a method of the
+    window; empty for what no window can do yet (it is never enabled). `where`: keys of the tree work only
+    while the tree has the focus, so that Del and Ctrl+Z stay the editor's own in the editor."""
+
+    id: str
+    menu: str
+    text: str
+    slot: str
+    keys: tuple[str, ...] = ()
+    icon: str = ""
+    tip: str = ""
+    rule: Rule = always
+    separator: bool = False
+    checkable: bool = False
+    where: Literal["window", "tree"] = "window"
+
+
+def _(text: str) -> str:
+    return str(QT_TRANSLATE_NOOP(_CONTEXT, text))
+
+
+MENUS: tuple[tuple[str, str], ...] = (
+    ("file", _("&File")),
+    ("memory", _("&Memory")),
+    ("dream", _("&Consolidate")),
+    ("view", _("&View")),
+    ("help", _("&Help")),
+)
+
+ACTIONS: tuple[ActionSpec, ...] = (
+    ActionSpec("home.open", "file", _("&Open home…"), "open_home", ("Ctrl+O",), "open",
+               _("Open the state directory of an agent")),
+    ActionSpec("home.demo", "file", _("Open &demo home"), "open_demo", (), "home",
+               _("Open a throw-away copy of the demo home")),
+    ActionSpec("file.save", "file", _("&Save"), "save", ("Ctrl+S",), "save",
+               _("Save the open memory"), lambda now: now.modified and now.writable, separator=True),
+    ActionSpec("file.save-all", "file", _("Save a&ll"), "save_all", ("Ctrl+Shift+S",), "",
+               _("Save every edited memory"), lambda now: now.any_modified),
+    ActionSpec("file.reload", "file", _("&Reload from disk"), "reload_file", (), "",
+               _("Show the version on disk; Ctrl+Z brings your text back"), lambda now: now.open_file),
+    ActionSpec("window.quit", "file", _("&Quit"), "close", ("Ctrl+Q",), separator=True),
+    ActionSpec("memory.new", "memory", _("&New memory…"), "new_memory", ("Ctrl+N",), "new",
+               _("Create a memory"), lambda now: now.context),
+    ActionSpec("memory.open", "memory", _("&Edit"), "edit_selected", (), "file",
+               _("Open the selected memory in the editor"), lambda now: now.file or now.companion),
+    ActionSpec("memory.pin", "memory", _("&Pin"), "toggle_pin", ("Ctrl+P",), "pin",
+               _("A pinned memory is never deleted or renamed by a consolidation"),
+               lambda now: now.file, checkable=True, separator=True),
+    ActionSpec("memory.rename", "memory", _("&Rename…"), "rename_selected", ("F2",), "rename",
+               _("Rename or move the selected memory"), lambda now: now.file or now.folder, where="tree"),
+    ActionSpec("memory.delete", "memory", _("&Delete"), "delete_selected", ("Del",), "delete",
+               _("Delete the selected memory; it can be undone"), lambda now: now.file or now.folder,
+               where="tree"),
+    ActionSpec("memory.undo", "memory", _("&Undo last change"), "undo_change", ("Ctrl+Z",), "undo",
+               _("Take back the last deletion or renaming"), lambda now: now.undo, where="tree"),
+    ActionSpec("memory.copy-path", "memory", _("Copy &path"), "copy_path", ("Ctrl+Shift+C",), "copy",
+               _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
+    ActionSpec("memory.seen", "memory", _("&Mark all as seen"), "mark_seen", (), "check",
+               _("Take away the mark from every memory that someone else edited"), lambda now: now.context),
+    ActionSpec("dream.run", "dream", _("&Consolidate now"), "consolidate", ("Ctrl+Return",), "consolidate",
+               _("Merge duplicates and tidy up, with the rules engine"), lambda now: now.can_consolidate),
+    ActionSpec("dream.preview", "dream", _("&Preview (dry run)"), "consolidate_preview",
+               ("Ctrl+Shift+Return",), "preview", _("Show what a consolidation would do, without doing it"),
+               lambda now: now.can_consolidate),
+    ActionSpec("dream.rules", "dream", _("Run with &rules"), "consolidate", (), "consolidate",
+               _("Consolidate with the offline rules engine"), lambda now: now.can_consolidate,
+               separator=True),
+    ActionSpec("dream.model", "dream", _("Run with &model"), "", (), "",
+               _("Not available: no model provider is set up in this version; the rules engine does the job"),
+               lambda _now: False),
+    ActionSpec("dream.cancel", "dream", _("C&ancel the running consolidation"), "cancel_consolidation",
+               ("Ctrl+.",), "cancel", _("Stop before the next change"), lambda now: now.running),
+    ActionSpec("dream.runs", "dream", _("&Last runs…"), "show_runs", ("Ctrl+Shift+R",), "runs",
+               _("What past runs changed, and undo them"), lambda now: now.home, separator=True),
+    ActionSpec("view.picker", "view", _("Show &homes"), "toggle_picker", ("Ctrl+B",), "",
+               _("Show or hide the list of homes"), checkable=True),
+    ActionSpec("view.refresh", "view", _("&Refresh"), "refresh", ("F5",), "refresh",
+               _("Read everything again"), lambda now: now.home),
+    ActionSpec("view.expand", "view", _("&Expand all"), "expand_all", (), "",
+               _("Open every folder"), lambda now: now.context, separator=True),
+    ActionSpec("view.collapse", "view", _("&Collapse all"), "collapse_all", (), "",
+               _("Close every folder"), lambda now: now.context),
+    ActionSpec("view.to-homes", "view", _("Go to &homes"), "focus_picker", ("Alt+1",), separator=True),
+    ActionSpec("view.to-tree", "view", _("Go to &memories"), "focus_tree", ("Alt+2",)),
+    ActionSpec("view.to-editor", "view", _("Go to &editor"), "focus_editor", ("Alt+3",)),
+    ActionSpec("help.shortcuts", "help", _("&Keyboard shortcuts"), "show_shortcuts", ("F1", "Ctrl+/"),
+               "keyboard"),
+    ActionSpec("help.about", "help", _("&About Reverie"), "show_about", ()),
+)  # fmt: skip
+
+TREE_MENU = (
+    "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.delete", "memory.copy-path",
+)  # fmt: skip
+CONSOLIDATE_MENU = ("dream.preview", "dream.rules", "dream.model", "dream.runs")
+
+
+_CONTEXTS = {
+    "window": Qt.ShortcutContext.WindowShortcut,
+    "tree": Qt.ShortcutContext.WidgetWithChildrenShortcut,
+}
+
+
+def translated(text: str) -> str:
+    return QCoreApplication.translate(_CONTEXT, text)
+
+
+class Actions(QObject):
+    """The registry made real for one window: a QAction per row, connected to the window's slot of that
+    name."""
+
+    def __init__(self, window: QObject, icons: Icons) -> None:
+        super().__init__(window)
+        self._icons = icons
+        self._made: dict[str, QAction] = {}
+        for spec in ACTIONS:
+            action = QAction(translated(spec.text), window)
+            action.setObjectName(spec.id)
+            action.setShortcuts([QKeySequence(key) for key in spec.keys])
+            action.setShortcutContext(_CONTEXTS[spec.where])
+            tip = translated(spec.tip) if spec.tip else action.text().replace("&", "").rstrip("…")
+            action.setStatusTip(tip)
+            action.setToolTip(self._tooltip(tip, action))
+            action.setCheckable(spec.checkable)
+            if spec.slot:
+                action.triggered.connect(getattr(window, spec.slot))
+            self._made[spec.id] = action
+        self.update_icons()
+        self.follow(Situation())
+
+    def __getitem__(self, id_: str) -> QAction:
+        return self._made[id_]
+
+    def follow(self, now: Situation) -> None:
+        """Enable what is possible now."""
+        for spec in ACTIONS:
+            self._made[spec.id].setEnabled(spec.rule(now))
+        self._made["memory.pin"].setChecked(now.pinned)
+
+    def update_icons(self) -> None:
+        """After a change of the colour scheme."""
+        for spec in ACTIONS:
+            if spec.icon:
+                self._made[spec.id].setIcon(self._icons.icon(spec.icon))
+
+    def fill_menu(self, menu: QMenu, ids: Iterable[str]) -> None:
+        """Add the actions to `menu`, with the registry's separators except at its top."""
+        separators = {spec.id: spec.separator for spec in ACTIONS}
+        for id_ in ids:
+            if separators[id_] and not menu.isEmpty():
+                menu.addSeparator()
+            menu.addAction(self._made[id_])
+
+    def of_tree(self) -> tuple[QAction, ...]:
+        """The actions whose keys work in the tree only: add them to it."""
+        return tuple(self._made[spec.id] for spec in ACTIONS if spec.where == "tree")
+
+    def menu_ids(self, menu: str) -> tuple[str, ...]:
+        return tuple(spec.id for spec in ACTIONS if spec.menu == menu)
+
+    def shortcuts(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+        """Per menu: its title and (what, keys) of every action that has keys, for the shortcut sheet."""
+        sheet = []
+        for key, title in MENUS:
+            rows = [(_plain(self._made[spec.id].text()), _keys(self._made[spec.id]))
+                    for spec in ACTIONS if spec.menu == key and spec.keys]  # fmt: skip
+            sheet.append((_plain(translated(title)), tuple(rows)))
+        return tuple(sheet)
+
+    @staticmethod
+    def _tooltip(tip: str, action: QAction) -> str:
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        return f"{tip} ({keys})" if keys else tip
+
+
+def _plain(text: str) -> str:
+    return text.replace("&", "").rstrip("…")
+
+
+def _keys(action: QAction) -> str:
+    native = QKeySequence.SequenceFormat.NativeText
+    return ", ".join(sequence.toString(native) for sequence in action.shortcuts())

@@ -1,0 +1,162 @@
+"""The application around the window: diagnostics first, then Qt, then paint, and only then the heavy
+libraries.
+
+`run_window` blocks until the window is closed and returns the exit code. Nothing is imported here that the
+first paint does not need; homes are opened by jobs afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import logging
+import logging.handlers
+import os
+import queue
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from reverie.clock import Clock, system_clock
+from reverie.profile import Profile
+from reverie.ui.crash import CrashReporter, RecentRecords
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import stuck_lanes
+from reverie.ui.main_window import Beginning, MainWindow
+from reverie.ui.settle import Screenshot
+
+log = logging.getLogger("reverie.app")
+LOG_BYTES = 1_000_000
+SCREENSHOT_LIMIT_MS = 60_000
+
+
+def run_window(
+    *,
+    homes: Sequence[Path] = (),
+    profile: Profile | None = None,
+    clock: Clock = system_clock,
+    workspace_id: str | None = None,
+    demo: bool = False,
+    offscreen: bool = False,
+    screenshot: Path | None = None,
+) -> int:
+    """Show the window on `homes` (none: those that are found). With `screenshot`: save a picture and end."""
+    if offscreen or screenshot is not None:
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    problem = display_problem(os.environ, sys.platform)
+    if problem:
+        sys.stderr.write(problem + "\n")
+        return 1
+    scratch = Path(tempfile.mkdtemp(prefix="reverie-demo-"))
+    profile = profile or Profile.default()
+    if demo and profile == Profile.default():
+        # A throw-away home leaves no history behind either.
+        profile = Profile.under(scratch / "profile")
+    try:
+        with logging_to(profile) as records:
+            application = make_application()
+            reporter = CrashReporter(records)
+            reporter.install()
+            beginning = Beginning(
+                tuple(homes),
+                workspace_id or "",
+                scratch / "demo",
+                open_demo=demo,
+                watching=screenshot is None,
+            )
+            try:
+                return _run(application, profile, clock, beginning, screenshot)
+            finally:
+                reporter.uninstall()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def make_application() -> QApplication:
+    """The application, with the native style; offscreen there is none, so Fusion."""
+    existing = QApplication.instance()
+    application = existing if isinstance(existing, QApplication) else QApplication(["reverie"])
+    application.setApplicationName("reverie")
+    application.setApplicationDisplayName("Reverie")
+    application.setDesktopFileName("reverie")
+    if application.platformName() == "offscreen":
+        application.setStyle("Fusion")
+    return application
+
+
+def _run(
+    application: QApplication, profile: Profile, clock: Clock, beginning: Beginning, screenshot: Path | None
+) -> int:
+    icons = Icons()
+    application.setWindowIcon(icons.icon("reverie"))
+    window = MainWindow(profile, clock, icons, beginning)
+    window.show()
+    # A zero timer fires before the first paint; the paint is asked for by name.
+    window.repaint()
+    QTimer.singleShot(0, window.start)
+    if screenshot is None:
+        code = application.exec()
+    else:
+        code = Screenshot(window, screenshot).take(SCREENSHOT_LIMIT_MS)
+    window.shut_down()
+    if stuck_lanes():
+        log.error("a thread would not end; leaving without it")
+        logging.shutdown()
+        os._exit(code or 1)
+    return code
+
+
+def display_problem(environment: Mapping[str, str], platform: str) -> str:
+    """Why no window can be shown here, and what to do instead; empty where one can."""
+    if platform != "linux" or environment.get("QT_QPA_PLATFORM"):
+        return ""
+    if environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"):
+        return ""
+    return (
+        "reverie: there is no display. "
+        "Commands work without one: reverie homes, tree, status, consolidate, runs.\n"
+        "For a picture of the window: reverie --demo --screenshot reverie.png"
+    )
+
+
+@contextlib.contextmanager
+def logging_to(profile: Profile) -> Iterator[RecentRecords]:
+    """Log to a file of the profile, written by a thread of its own, and keep the last records in memory."""
+    records = RecentRecords()
+    root = logging.getLogger("reverie")
+    root.setLevel(logging.INFO)
+    root.addHandler(records)
+    listener: logging.handlers.QueueListener | None = None
+    handler: logging.Handler | None = None
+    faults = None
+    try:
+        directory = profile.ensure(profile.state / "logs")
+        file = logging.handlers.RotatingFileHandler(
+            directory / "reverie.log", maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8"
+        )
+        file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        passing: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
+        handler = logging.handlers.QueueHandler(passing)
+        listener = logging.handlers.QueueListener(passing, file)
+        listener.start()
+        root.addHandler(handler)
+        faults = (directory / "faults.log").open("a", encoding="utf-8")
+        faulthandler.enable(faults)
+    except OSError as error:
+        log.warning("no log file: %s", error)
+    try:
+        yield records
+    finally:
+        faulthandler.disable()
+        if faults is not None:
+            faults.close()
+        if handler is not None:
+            root.removeHandler(handler)
+        if listener is not None:
+            listener.stop()
+        root.removeHandler(records)

@@ -1,0 +1,104 @@
+"""Questions of the window. Each has a class method or function that asks and returns data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QGridLayout,
+    QLabel,
+    QMessageBox,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.ui.shown import visible
+from reverie.ui.theme import GAP, MARGIN
+
+UnsavedAnswer = Literal["save", "discard", "cancel"]
+_MOST_NAMES = 8
+
+
+def ask_home(parent: QWidget) -> Path | None:
+    """A directory that a person chose, or None."""
+    title = QCoreApplication.translate("dialogs", "Open the home of an agent")
+    options = QFileDialog.Option.ShowDirsOnly | QFileDialog.Option.DontUseNativeDialog
+    dialog = QFileDialog(parent, title, str(Path.home()))
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog.setOption(options & QFileDialog.Option.ShowDirsOnly, True)
+    # Agents' homes begin with a dot.
+    from PySide6.QtCore import QDir
+
+    dialog.setFilter(QDir.Filter.AllDirs | QDir.Filter.Hidden | QDir.Filter.NoDotAndDotDot)
+    if dialog.exec() != QDialog.DialogCode.Accepted or not dialog.selectedFiles():
+        return None
+    return Path(dialog.selectedFiles()[0])
+
+
+def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
+    """What to do with unsaved text when the window closes."""
+    tr = QCoreApplication.translate
+    box = QMessageBox(parent)
+    box.setIcon(QMessageBox.Icon.Warning)
+    box.setWindowTitle(tr("dialogs", "Unsaved changes"))
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(tr("dialogs", "Save your changes before closing?"))
+    shown = [visible(name) for name in names[:_MOST_NAMES]]
+    if len(names) > _MOST_NAMES:
+        shown.append("…")
+    box.setInformativeText("\n".join(shown))
+    buttons = QMessageBox.StandardButton
+    box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
+    box.setDefaultButton(buttons.Save)
+    answers: dict[int, UnsavedAnswer] = {buttons.Save: "save", buttons.Discard: "discard"}
+    return answers.get(box.exec(), "cancel")
+
+
+class ShortcutSheet(QDialog):
+    """Every key of the window, by menu, from the registry."""
+
+    def __init__(
+        self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Keyboard shortcuts"))
+        inside = QWidget()
+        grid = QGridLayout(inside)
+        grid.setHorizontalSpacing(MARGIN * 2)
+        grid.setVerticalSpacing(GAP // 2)
+        grid.setColumnStretch(0, 1)
+        line = 0
+        for title, rows in groups:
+            if not rows:
+                continue
+            head = QLabel(title)
+            font = head.font()
+            font.setBold(True)
+            head.setFont(font)
+            head.setContentsMargins(0, GAP if line else 0, 0, 0)
+            grid.addWidget(head, line, 0, 1, 2)
+            line += 1
+            for what, keys in rows:
+                grid.addWidget(QLabel(what), line, 0)
+                grid.addWidget(QLabel(keys), line, 1, Qt.AlignmentFlag.AlignRight)
+                line += 1
+        grid.setRowStretch(line, 1)
+        area = QScrollArea()
+        area.setWidget(inside)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QScrollArea.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        outer.addWidget(area, 1)
+        outer.addWidget(buttons)
+        self.resize(440, min(620, inside.sizeHint().height() + 90))

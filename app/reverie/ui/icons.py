@@ -1,0 +1,70 @@
+"""The window's signs: SVG drawings tinted with the palette, read once before the window is shown.
+
+Drawings use `currentColor`; it is replaced by a colour of the palette, so they follow light and dark. Pixmaps
+are cached by name, size, colour and pixel ratio. `refresh` forgets them after a change of scheme; whoever
+holds a QIcon asks again then.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from reverie.resources import resource
+from reverie.ui.theme import dimmed, mixed
+
+NAMES = (
+    "archived", "cancel", "check", "close", "companion", "consolidate", "copy", "delete", "edited", "error",
+    "file", "folder", "global", "home", "info", "keyboard", "multi", "new", "open", "orphan", "pin",
+    "preview",
+    "project", "refresh", "rename", "reverie", "runs", "save", "undo", "warning", "workspace",
+)  # fmt: skip
+
+_SIZES = (16, 24)
+
+
+class Icons:
+    """All drawings of the window. One per process is enough; make it before anything is shown."""
+
+    def __init__(self) -> None:
+        self._sources = {name: resource(f"icons/{name}.svg").read_text(encoding="utf-8") for name in NAMES}
+        self._pixmaps: dict[tuple[str, int, int, float], QPixmap] = {}
+
+    def refresh(self) -> None:
+        """Forget what was drawn for the last palette."""
+        self._pixmaps.clear()
+
+    def icon(self, name: str, color: QColor | None = None) -> QIcon:
+        """An icon in `color`, or in the colour of button texts, with a quieter one for disabled controls."""
+        palette = QGuiApplication.palette()
+        text = palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.ButtonText)
+        back = palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Button)
+        normal = color or dimmed(text, back)
+        disabled = mixed(normal, back, 0.4)
+        icon = QIcon()
+        for size in _SIZES:
+            for ratio in (1.0, 2.0):
+                icon.addPixmap(self.pixmap(name, size, normal, ratio), QIcon.Mode.Normal)
+                icon.addPixmap(self.pixmap(name, size, disabled, ratio), QIcon.Mode.Disabled)
+        return icon
+
+    def pixmap(self, name: str, size: int, color: QColor, ratio: float = 1.0) -> QPixmap:
+        """The drawing as a square of `size` logical pixels."""
+        key = (name, size, color.rgba(), ratio)
+        found = self._pixmaps.get(key)
+        if found is None:
+            found = self._pixmaps[key] = self._drawn(name, size, color, ratio)
+        return found
+
+    def _drawn(self, name: str, size: int, color: QColor, ratio: float) -> QPixmap:
+        source = self._sources[name].replace("currentColor", color.name())
+        renderer = QSvgRenderer(QByteArray(source.encode()))
+        pixels = QSize(round(size * ratio), round(size * ratio))
+        pixmap = QPixmap(pixels)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        renderer.render(painter, QRectF(0, 0, pixels.width(), pixels.height()))
+        painter.end()
+        pixmap.setDevicePixelRatio(ratio)
+        return pixmap

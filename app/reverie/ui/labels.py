@@ -1,0 +1,119 @@
+"""Labels of plain text that never ask for more width than they are given: one wraps anywhere, one is
+shortened."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QTextLayout, QTextOption
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from reverie.ui.shown import as_tooltip, visible
+
+
+class WrapLabel(QLabel):
+    """QLabel breaks lines between words only, so one long word (a path, German) widens the window. This one
+    breaks inside words where needed. Text is plain, and what it hides is escaped."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.say(text)
+
+    def say(self, text: str) -> None:
+        """Show `text`, which may come from anywhere."""
+        shown = visible(text)
+        if shown != self.text():
+            self.setText(shown)
+
+    def heightForWidth(self, width: int) -> int:
+        return self._lines_height(width) + self._frame_height()
+
+    def sizeHint(self) -> QSize:
+        margins = self.contentsMargins()
+        width = QFontMetrics(self.font()).horizontalAdvance(self.text()) + 1
+        width += margins.left() + margins.right()
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        metrics = QFontMetrics(self.font())
+        return QSize(metrics.averageCharWidth() * 4, metrics.height() + self._frame_height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        area = self.contentsRect()
+        layout = self._layout(area.width())
+        top = float(area.top())
+        if self.alignment() & Qt.AlignmentFlag.AlignVCenter:
+            top += max(0.0, (area.height() - layout.boundingRect().height()) / 2)
+        layout.draw(painter, QPointF(area.left(), top), [], QRectF(event.rect()))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.updateGeometry()
+
+    def _frame_height(self) -> int:
+        margins = self.contentsMargins()
+        return margins.top() + margins.bottom()
+
+    def _lines_height(self, width: int) -> int:
+        margins = self.contentsMargins()
+        inner = max(1, width - margins.left() - margins.right())
+        return max(
+            QFontMetrics(self.font()).height(), round(self._layout(inner).boundingRect().height() + 0.49)
+        )
+
+    def _formats(self) -> list[QTextLayout.FormatRange]:
+        """Colours of parts of the text; none here."""
+        return []
+
+    def _layout(self, width: int) -> QTextLayout:
+        layout = QTextLayout(self.text(), self.font())
+        option = QTextOption(self.alignment())
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        layout.setTextOption(option)
+        layout.setFormats(self._formats())
+        layout.beginLayout()
+        height = 0.0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(width)
+            line.setPosition(QPointF(0, height))
+            height += line.height()
+        layout.endLayout()
+        return layout
+
+
+class ElidedLabel(QLabel):
+    """One line of plain text, shortened in the middle where it does not fit; the tool tip then has all of
+    it."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._whole = ""
+        self.say(text)
+
+    def say(self, text: str) -> None:
+        self._whole = visible(text)
+        self.setAccessibleName(self._whole)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def _fit(self) -> None:
+        shown = QFontMetrics(self.font()).elidedText(
+            self._whole, Qt.TextElideMode.ElideMiddle, max(0, self.width())
+        )
+        self.setText(shown)
+        self.setToolTip(as_tooltip(self._whole) if shown != self._whole else "")

@@ -1,0 +1,434 @@
+"""The window: homes at the left, tabs in the middle, what the watcher does at the bottom.
+
+Owns the lanes, the sessions and the action registry; every action of the registry is a slot here. Painted
+before anything is opened: `start` begins the work once the window is on screen. Closing goes in stages:
+unsaved text is asked for, watchers stop, lanes stop (each within two seconds), then the window goes.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QLabel, QMainWindow, QMessageBox, QSplitter, QTabWidget, QWidget
+
+from reverie.clock import Clock
+from reverie.errors import MendableError
+from reverie.profile import Profile
+from reverie.ui import dialogs
+from reverie.ui.actions import MENUS, Actions, Situation, translated
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import Lane
+from reverie.ui.memory.tab import MemoryTab
+from reverie.ui.open_homes import OpenHomes
+from reverie.ui.picker import Picker, Place
+from reverie.ui.session import Choice, HomeSession, Lanes
+from reverie.ui.shown import visible
+from reverie.ui.theme import GAP
+
+if TYPE_CHECKING:
+    from reverie.files.watch import WatchState
+
+log = logging.getLogger("reverie.window")
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What to open first. Without homes: those that are found. `demo` is where the demo copy may be put."""
+
+    homes: tuple[Path, ...] = ()
+    workspace: str = ""
+    demo: Path | None = None
+    open_demo: bool = False
+    watching: bool = True
+
+
+class MainWindow(QMainWindow):
+    """`shown_in_full()`: a selection is on screen, footer included."""
+
+    shown_in_full = Signal()
+
+    def __init__(self, profile: Profile, clock: Clock, icons: Icons, beginning: Beginning) -> None:
+        super().__init__()
+        self._beginning = beginning
+        self._icons = icons
+        self._session: HomeSession | None = None
+        self._chosen = False
+        self._wants_shown = False
+        self._gave_up = False
+        self._close_when_saved = False
+        self._closed = False
+        self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
+        self.homes = OpenHomes(self.lanes, profile, clock, self, watching=beginning.watching)
+        self.picker = Picker(icons)
+        self.tab = MemoryTab(self.lanes, icons, clock)
+        self.tabs = QTabWidget()
+        self.watch_label = QLabel()
+        self.actions_ = Actions(self, icons)
+        self._lay_out()
+        self._connect()
+        self._follow()
+
+    def _lay_out(self) -> None:
+        self.setWindowTitle(self.tr("Reverie"))
+        self.resize(1240, 780)
+        self.tabs.setDocumentMode(True)
+        self.tabs.setTabBarAutoHide(True)
+        self.tabs.addTab(self.tab, self.tr("Memory"))
+        self.splitter = QSplitter()
+        self.splitter.setHandleWidth(5)
+        self.splitter.addWidget(self.picker)
+        self.splitter.addWidget(self.tabs)
+        self.splitter.setStretchFactor(1, 1)
+        self.splitter.setSizes([230, 1010])
+        self.splitter.setCollapsible(1, False)
+        self.picker.setMinimumWidth(120)
+        self.setCentralWidget(self.splitter)
+        self.watch_label.setContentsMargins(GAP, 0, GAP, 0)
+        self.watch_label.setTextFormat(Qt.TextFormat.PlainText)
+        self.statusBar().addPermanentWidget(self.watch_label)
+        self.statusBar().setSizeGripEnabled(False)
+        for key, title in MENUS:
+            menu = self.menuBar().addMenu(translated(title))
+            menu.setToolTipsVisible(True)
+            self.actions_.fill_menu(menu, self.actions_.menu_ids(key))
+        self.tab.set_actions(self.actions_)
+        QWidget.setTabOrder(self.picker, self.tab.tree)
+        QWidget.setTabOrder(self.tab.tree, self.tab.footer.button)
+        QWidget.setTabOrder(self.tab.footer.button, self.tab.pane.text)
+
+    def _connect(self) -> None:
+        for lane in self.lanes.all():
+            lane.unclaimed.connect(self._on_unclaimed)
+        self.homes.opened.connect(self._on_opened)
+        self.homes.failed.connect(self._on_open_failed)
+        self.homes.listed.connect(self._on_listed)
+        self.homes.none_found.connect(self._on_none_found)
+        self.picker.picked.connect(self._on_picked)
+        self.tab.situation_changed.connect(self._follow)
+
+    # Opening
+
+    @Slot()
+    def start(self) -> None:
+        """Begin: called once the window was painted."""
+        if self._beginning.open_demo:
+            self.open_demo()
+        for path in self._beginning.homes:
+            self.homes.open(path)
+        if not self._beginning.homes and not self._beginning.open_demo:
+            self.homes.discover()
+
+    @property
+    def gave_up(self) -> bool:
+        """Nothing more will be shown by itself: no home was found, or it could not be opened."""
+        return self._gave_up
+
+    @property
+    def session(self) -> HomeSession | None:
+        return self._session
+
+    @Slot(object)
+    def _on_opened(self, session: HomeSession) -> None:
+        """The first home found is shown; one that a person opens later, too."""
+        if not self._chosen or self._wants_shown:
+            self._chosen, self._wants_shown = True, False
+            self._pick_in(session)
+
+    def _pick_in(self, session: HomeSession) -> None:
+        """Select the workspace asked for, else the one used last, else the first, else the home itself."""
+        home = session.info.id
+        for wanted in (self._beginning.workspace, session.recent_workspace):
+            if wanted and self.picker.pick(home, workspace_id=wanted):
+                return
+        if not self.picker.pick(home):
+            self.picker.pick_home(home)
+
+    @Slot(str, object)
+    def _on_open_failed(self, path: str, error: MendableError) -> None:
+        log.warning("home not opened: %s", error.title)
+        if self._session is None:
+            self._gave_up = True
+            self.tab.show_notice(self.tr("This home could not be opened"), str(error))
+        else:
+            self.say(str(error))
+
+    @Slot()
+    def _on_none_found(self) -> None:
+        self._gave_up = True
+
+    @Slot()
+    def _on_listed(self) -> None:
+        self.picker.show_homes(self.homes.nodes)
+
+    @Slot(object)
+    def _on_picked(self, place: Place) -> None:
+        session = self.homes.session(place.home)
+        if session is None:
+            return
+        if place.kind in ("orphan", "orphans"):
+            self._show_orphan(place)
+            return
+        if session is not self._session:
+            self._take_session(session)
+        below = {
+            "workspace": self.tr("Workspace {id}").format(id=place.workspace_id),
+            "project": self.tr("Project"),
+            "home": place.reason,
+        }[place.kind]
+        if place.kind == "workspace" and place.reason:
+            below = f"{place.reason} · {below}"
+        self.tab.show_place(self.picker.text_of(place), below)
+        self.setWindowTitle(
+            self.tr("{place} – {home} – Reverie").format(
+                place=visible(place.title), home=visible(session.info.label)
+            )
+        )
+        session.select(
+            Choice(workspace_id=place.workspace_id or None, project_path=place.path or None)
+            if place.kind != "home"
+            else Choice()
+        )
+
+    def _show_orphan(self, place: Place) -> None:
+        if place.kind == "orphans":
+            self.tab.show_notice(
+                self.tr("Orphaned stores"),
+                self.tr("Memories on disk that no project or workspace of this home points at."),
+            )
+        else:
+            self.tab.show_notice(visible(place.title), f"{place.reason} {place.path}")
+
+    def _take_session(self, session: HomeSession) -> None:
+        if self._session is not None:
+            self._session.watch_changed.disconnect(self._on_watch)
+            self._session.notified.disconnect(self.say)
+            self._session.status_changed.disconnect(self._on_status)
+        self._session = session
+        session.watch_changed.connect(self._on_watch)
+        session.notified.connect(self.say)
+        session.status_changed.connect(self._on_status)
+        self.tab.set_session(session)
+
+    @Slot(object)
+    def _on_status(self, _status: object) -> None:
+        self.shown_in_full.emit()
+
+    # What is going on
+
+    @Slot(str)
+    def say(self, sentence: str) -> None:
+        """A sentence in the status bar, until the next one."""
+        self.statusBar().showMessage(visible(sentence))
+
+    @Slot(object)
+    def _on_unclaimed(self, error: MendableError) -> None:
+        self.say(str(error))
+
+    @Slot(object)
+    def _on_watch(self, state: WatchState) -> None:
+        text = {
+            "events": self.tr("Live"),
+            "polling": self.tr("Polling"),
+            "stopped": self.tr("Not watching"),
+        }.get(state.mode, visible(state.mode))
+        self.watch_label.setText(text)
+        facts = self.tr("{events} changes came by event, {rescans} by full scan.").format(
+            events=state.delivered_events, rescans=state.delivered_rescans
+        )
+        self.watch_label.setToolTip(" ".join(part for part in (visible(state.message), facts) if part))
+        if state.message:
+            self.say(state.message)
+
+    @Slot()
+    def _follow(self) -> None:
+        now = self.tab.situation(Situation(home=self._session is not None))
+        self.actions_.follow(now)
+        self.actions_["view.picker"].setChecked(not self.picker.isHidden())
+        self.setWindowModified(now.any_modified)
+        if self._close_when_saved:
+            self._close_if_saved()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            if self._session is not None:
+                self._session.focused()
+        elif event.type() == QEvent.Type.PaletteChange and hasattr(self, "actions_"):
+            self._icons.refresh()
+            self.actions_.update_icons()
+            self.picker.places.forget_icons()
+
+    # Closing
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if self._closed:
+            event.accept()
+            return
+        unsaved = self.tab.buffers.unsaved()
+        answer = (
+            dialogs.ask_unsaved(self, [file.buffer.address.label for file in unsaved])
+            if unsaved
+            else "discard"
+        )
+        if answer != "discard":
+            event.ignore()
+            if answer == "save":
+                self._close_when_saved = True
+                self.tab.editor.save_all()
+            return
+        self.shut_down()
+        event.accept()
+
+    def _close_if_saved(self) -> None:
+        """The person wanted to save and close: done when nothing is unsaved, given up when something went
+        wrong."""
+        unsaved = self.tab.buffers.unsaved()
+        if not unsaved:
+            self._close_when_saved = False
+            self.close()
+        elif not any(file.saving for file in unsaved):
+            self._close_when_saved = False
+            self.say(self.tr("Not everything could be saved; the window stays open."))
+
+    def shut_down(self) -> None:
+        """Stop watchers, then lanes. Calling it again is harmless."""
+        if self._closed:
+            return
+        self._closed = True
+        self.homes.close()
+        for lane in self.lanes.all():
+            lane.stop()
+
+    # Actions: files and homes
+
+    @Slot()
+    def open_home(self) -> None:
+        path = dialogs.ask_home(self)
+        if path is not None:
+            self._wants_shown = True
+            self.homes.open(path)
+
+    @Slot()
+    def open_demo(self) -> None:
+        if self._beginning.demo is not None:
+            self._wants_shown = True
+            self.homes.open_demo(self._beginning.demo)
+
+    @Slot()
+    def save(self) -> None:
+        self.tab.editor.save()
+
+    @Slot()
+    def save_all(self) -> None:
+        self.tab.editor.save_all()
+
+    @Slot()
+    def reload_file(self) -> None:
+        self.tab.editor.reload()
+
+    # Actions: memories
+
+    @Slot()
+    def new_memory(self) -> None:
+        self.tab.new_memory()
+
+    @Slot()
+    def edit_selected(self) -> None:
+        self.tab.edit_selected()
+
+    @Slot()
+    def toggle_pin(self) -> None:
+        self.tab.toggle_pin()
+
+    @Slot()
+    def rename_selected(self) -> None:
+        self.tab.rename_selected()
+
+    @Slot()
+    def delete_selected(self) -> None:
+        self.tab.delete_selected()
+
+    @Slot()
+    def undo_change(self) -> None:
+        self.tab.edits.undo()
+
+    @Slot()
+    def copy_path(self) -> None:
+        self.tab.copy_path()
+
+    @Slot()
+    def mark_seen(self) -> None:
+        if self._session is not None:
+            self._session.mark_seen()
+
+    # Actions: consolidation
+
+    @Slot()
+    def consolidate(self) -> None:
+        self.tab.dreams.run(dry_run=False)
+
+    @Slot()
+    def consolidate_preview(self) -> None:
+        self.tab.dreams.run(dry_run=True)
+
+    @Slot()
+    def cancel_consolidation(self) -> None:
+        self.tab.dreams.jobs.cancel()
+
+    @Slot()
+    def show_runs(self) -> None:
+        self.tab.dreams.show_runs()
+
+    # Actions: view and help
+
+    @Slot()
+    def toggle_picker(self) -> None:
+        self.picker.setVisible(self.picker.isHidden())
+        self._follow()
+
+    @Slot()
+    def refresh(self) -> None:
+        if self._session is not None:
+            self._session.reload()
+
+    @Slot()
+    def expand_all(self) -> None:
+        self.tab.tree.expandAll()
+
+    @Slot()
+    def collapse_all(self) -> None:
+        self.tab.tree.collapse_folders()
+
+    @Slot()
+    def focus_picker(self) -> None:
+        self.picker.show()
+        self.picker.setFocus()
+
+    @Slot()
+    def focus_tree(self) -> None:
+        self.tab.focus_tree()
+
+    @Slot()
+    def focus_editor(self) -> None:
+        self.tab.pane.text.setFocus()
+
+    @Slot()
+    def show_shortcuts(self) -> None:
+        dialogs.ShortcutSheet(self.actions_.shortcuts(), self).exec()
+
+    @Slot()
+    def show_about(self) -> None:
+        from reverie import __version__
+
+        QMessageBox.about(
+            self,
+            self.tr("About Reverie"),
+            self.tr("Reverie {version}\nA desktop memory browser for coding agents.").format(
+                version=__version__
+            ),
+        )

@@ -1,0 +1,134 @@
+"""Messages in the place they are about: a bar with a sentence and at most a few buttons.
+
+Sentences are always plain text. A bar takes no room while it has nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from reverie.errors import MendableError
+from reverie.ui.flow import FlowLayout
+from reverie.ui.icons import Icons
+from reverie.ui.labels import WrapLabel
+from reverie.ui.theme import GAP, UNIT, theme_of
+
+Tone = Literal["info", "warn", "bad"]
+_ICONS = {"info": "info", "warn": "warning", "bad": "error"}
+
+
+class MessageBar(QWidget):
+    """A tinted strip: sign, sentence, buttons, and a cross if it may be put away. `chosen(str)` names the
+    button."""
+
+    chosen = Signal(str)
+    dismissed = Signal()
+
+    def __init__(
+        self, icons: Icons, name: str, *, closable: bool = True, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._tone: Tone = "info"
+        self.setObjectName(name)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self._sign = QLabel()
+        self._sign.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._text = WrapLabel()
+        self._close = QToolButton()
+        self._close.setAutoRaise(True)
+        self._close.setAccessibleName(self.tr("Dismiss"))
+        self._close.setToolTip(self.tr("Dismiss"))
+        self._close.setVisible(closable)
+        self._close.clicked.connect(self._dismiss)
+        self._buttons: dict[str, QPushButton] = {}
+        self._row = FlowLayout(gap=GAP)
+        middle = QVBoxLayout()
+        middle.setSpacing(UNIT)
+        middle.addWidget(self._text)
+        middle.addLayout(self._row)
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(GAP, UNIT + 2, UNIT, UNIT + 2)
+        outer.setSpacing(GAP)
+        outer.addWidget(self._sign)
+        outer.addLayout(middle, 1)
+        outer.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
+        self._tint()
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        return self._text.text()
+
+    def button(self, key: str) -> QPushButton:
+        return self._buttons[key]
+
+    def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
+        """Show a sentence; `buttons` are (key, label, tool tip)."""
+        self._tone = tone
+        self._text.say(text)
+        self.setAccessibleName(self._text.text())
+        if [key for key, _, _ in buttons] != list(self._buttons):
+            self._make_buttons([key for key, _, _ in buttons])
+        for key, label, tip in buttons:
+            self._buttons[key].setText(label)
+            self._buttons[key].setToolTip(tip)
+        self._tint()
+        self.show()
+
+    def say_error(self, error: MendableError, *, buttons: Sequence[tuple[str, str, str]] = ()) -> None:
+        """Title, cause and next step of something that did not work."""
+        self.say(str(error), tone="bad", buttons=buttons)
+
+    def clear(self) -> None:
+        self.hide()
+        self._text.say("")
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._tint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._back())
+        painter.drawRoundedRect(self.rect(), UNIT, UNIT)
+
+    def _back(self) -> QColor:
+        theme = theme_of(self.palette())
+        return {"info": theme.accent_back, "warn": theme.warn_back, "bad": theme.bad_back}[self._tone]
+
+    def _tint(self) -> None:
+        theme = theme_of(self.palette())
+        color = {"info": theme.accent, "warn": theme.warn_text, "bad": theme.bad_text}[self._tone]
+        self._sign.setPixmap(self._icons.pixmap(_ICONS[self._tone], 16, color, self.devicePixelRatioF()))
+        self._close.setIcon(self._icons.icon("close"))
+        self.update()
+
+    def _make_buttons(self, keys: Sequence[str]) -> None:
+        for button in self._buttons.values():
+            self._row.removeWidget(button)
+            button.deleteLater()
+        self._buttons = {}
+        for key in keys:
+            button = QPushButton()
+            button.setObjectName(key)
+            button.clicked.connect(self._choose)
+            self._row.addWidget(button)
+            self._buttons[key] = button
+
+    @Slot()
+    def _choose(self) -> None:
+        self.chosen.emit(self.sender().objectName())
+
+    @Slot()
+    def _dismiss(self) -> None:
+        self.clear()
+        self.dismissed.emit()

@@ -1,0 +1,269 @@
+"""The open files of a window: opening, saving, and following what happens on disk.
+
+Nothing typed is lost: a file with unsaved text stays in memory whatever is selected, renamed or deleted,
+until it is saved or a person throws it away. Files without unsaved text are kept for their undo stack, the
+last `KEPT`.
+
+Threading: GUI thread; reading and writing are jobs on the scan lane. Whether a file changed is decided by the
+tree that the watcher brought (size and time against what was read), never by listening to our own saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from reverie.errors import Conflict, MendableError
+from reverie.ui.jobs import JobControl
+from reverie.ui.memory import editor_state as state
+from reverie.ui.memory.documents import OpenFile
+from reverie.ui.memory.editor_state import Address, FileRef
+from reverie.ui.memory.tree_nodes import FileData, parse_shown
+from reverie.ui.session import HomeSession, TreeUpdate
+from reverie.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from reverie.files.coalesce import Changes
+    from reverie.services.views import FileText
+
+KEPT = 20
+
+
+class Buffers(QObject):
+    """`opened(OpenFile)`: what was asked for is here. `changed(OpenFile)`: its state or text is another.
+    `failed(FileRef, MendableError)`: it cannot be shown. `save_failed(OpenFile, MendableError)`."""
+
+    opened = Signal(object)
+    changed = Signal(object)
+    failed = Signal(object, object)
+    save_failed = Signal(object, object)
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._files: dict[FileRef, OpenFile] = {}
+        self._sessions: dict[str, HomeSession] = {}
+        self.wanted: FileRef | None = None
+
+    def all(self) -> tuple[OpenFile, ...]:
+        return tuple(self._files.values())
+
+    def unsaved(self) -> tuple[OpenFile, ...]:
+        return tuple(file for file in self._files.values() if file.buffer.modified)
+
+    def get(self, ref: FileRef) -> OpenFile | None:
+        return self._files.get(ref)
+
+    def set_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        for file in self._files.values():
+            file.set_theme(theme)
+
+    # Opening
+
+    def open(self, session: HomeSession, ref: FileRef, address: Address) -> None:
+        """Ask for a file; the answer to an earlier question is dropped."""
+        self.wanted = ref
+        self._sessions[ref.home] = session
+        known = self._files.get(ref)
+        if known is not None:
+            known.buffer = state.moved(known.buffer, ref, address)
+            self._files[ref] = self._files.pop(ref)  # newest last
+            self.opened.emit(known)
+            self._read(session, known)
+            return
+
+        def done(found: FileText) -> None:
+            self._on_first_read(ref, address, found)
+
+        def failed(error: MendableError) -> None:
+            if self.wanted == ref:
+                self.failed.emit(ref, error)
+
+        session.lanes.scan.submit(
+            "open a file", _read_job(session, address), done=done, failed=failed, group="open a file"
+        )
+
+    def forget_wanted(self) -> None:
+        """Nothing is to be shown any more."""
+        self.wanted = None
+
+    def _on_first_read(self, ref: FileRef, address: Address, found: FileText) -> None:
+        if ref in self._files or self.wanted != ref:
+            return
+        file = OpenFile(state.opened(ref, address, found), self._theme, self)
+        file.document.modificationChanged.connect(self._on_modification)
+        self._files[ref] = file
+        self._trim()
+        self.opened.emit(file)
+
+    def _trim(self) -> None:
+        idle = [ref for ref, file in self._files.items() if not file.buffer.modified and ref != self.wanted]
+        for ref in idle[: max(0, len(idle) - KEPT)]:
+            self._files.pop(ref).deleteLater()
+
+    def discard(self, file: OpenFile) -> None:
+        """Close a file; unsaved text goes with it."""
+        if self._files.get(file.buffer.ref) is file:
+            del self._files[file.buffer.ref]
+            file.deleteLater()
+
+    @Slot(bool)
+    def _on_modification(self, modified: bool) -> None:
+        document = self.sender()
+        for file in self._files.values():
+            if file.document is document and not file.saving:
+                file.buffer = state.typed(file.buffer, modified)
+                self.changed.emit(file)
+
+    # Saving
+
+    def save(self, file: OpenFile) -> None:
+        """Write the text if the file is still the one it grew from. A conflict becomes a banner."""
+        session = self._sessions[file.buffer.ref.home]
+        if file.saving or file.read_only:
+            return
+        text, content, buffer = file.text, file.content, file.buffer
+        workbench, address = session.workbench, buffer.address
+        file.saving = True
+        self.changed.emit(file)
+
+        def work(_control: JobControl) -> FileText:
+            if address.companion is not None:
+                return workbench.save_companion(address.companion, content, buffer.expected_sha256)
+            return workbench.save(address.context, address.path, content, buffer.expected_sha256)
+
+        def done(found: FileText) -> None:
+            file.saving = False
+            still = file.text != text
+            file.buffer = state.saved(file.buffer, found, still)
+            if not still:
+                file.document.setModified(False)
+            self.changed.emit(file)
+
+        def failed(error: MendableError) -> None:
+            file.saving = False
+            self.changed.emit(file)
+            if isinstance(error, Conflict):
+                self._read(session, file)
+            else:
+                self.save_failed.emit(file, error)
+
+        def cancelled() -> None:
+            file.saving = False
+
+        session.lanes.scan.submit("save", work, done=done, failed=failed, cancelled=cancelled)
+
+    def keep_mine(self, file: OpenFile) -> None:
+        file.buffer = state.kept_mine(file.buffer)
+        self.changed.emit(file)
+
+    def take_theirs(self, file: OpenFile) -> None:
+        file.buffer, effect = state.taken_theirs(file.buffer)
+        if effect == "follow":
+            file.follow()
+        self.changed.emit(file)
+
+    def renamed(self, old: FileRef, new: FileRef, address: Address) -> None:
+        """A file was renamed by us: its text goes along."""
+        file = self._files.pop(old, None)
+        if file is not None:
+            file.buffer = state.moved(file.buffer, new, address)
+            self._files[new] = file
+            if self.wanted == old:
+                self.wanted = new
+            self.changed.emit(file)
+
+    # Following the disk
+
+    def follow(self, session: HomeSession, update: TreeUpdate) -> None:
+        """Look at every open file of this home that the new tree can tell something about."""
+        if update.names_only:
+            return
+        stores = {
+            listing.root.key: scope
+            for scope, listing in update.view.scopes.items()
+            if listing.root is not None
+        }
+        for file in self.all():
+            ref = file.buffer.ref
+            if ref.home != session.info.id or file.saving:
+                continue
+            if ref.store == "companion":
+                if _touched(file, update.changes):
+                    self._read(session, file)
+            elif ref.store in stores:
+                node = update.tree.files.get(f"/memories/{stores[ref.store].value}/{ref.rel}")
+                self._compare(session, file, node.data if node is not None else None)
+
+    def _compare(self, session: HomeSession, file: OpenFile, listed: FileData | None) -> None:
+        if listed is None:
+            self._see(file, None)
+            return
+        disk = file.buffer.disk
+        if disk is None or (disk.size, disk.mtime_ns) != (listed.file.size, listed.file.mtime_ns):
+            self._read(session, file)
+
+    def reread(self, session: HomeSession) -> None:
+        """Read the shown file again: the history has started and can mark it as seen now."""
+        file = self._files.get(self.wanted) if self.wanted is not None else None
+        if file is not None and file.buffer.ref.home == session.info.id:
+            self._read(session, file)
+
+    def _read(self, session: HomeSession, file: OpenFile) -> None:
+        def done(found: FileText) -> None:
+            self._see(file, found)
+
+        def failed(error: MendableError) -> None:
+            if error.reason == "missing":
+                self._see(file, None)
+            else:
+                self.save_failed.emit(file, error)
+
+        ref = file.buffer.ref
+        session.lanes.scan.submit(
+            "read a file",
+            _read_job(session, file.buffer.address),
+            done=done,
+            failed=failed,
+            group=f"read {ref.home} {ref.store} {ref.rel}",
+        )
+
+    def _see(self, file: OpenFile, found: FileText | None) -> None:
+        if file.saving or self._files.get(file.buffer.ref) is not file:
+            return
+        before = file.buffer
+        file.buffer, effect = state.seen_on_disk(before, found, file.content)
+        if effect == "follow":
+            file.follow()
+        elif before.modified and not file.buffer.modified:
+            file.document.setModified(False)
+        if file.buffer != before or effect == "follow":
+            self.changed.emit(file)
+
+
+def file_ref(session: HomeSession, update: TreeUpdate, path: str) -> FileRef | None:
+    """The identity of a memory path in the shown context."""
+    parsed = parse_shown(path)
+    listing = update.view.scopes.get(parsed[0]) if parsed is not None else None
+    if parsed is None or listing is None or listing.root is None:
+        return None
+    return FileRef.memory(session.info.id, listing.root.key, "/".join(parsed[1]))
+
+
+def _touched(file: OpenFile, changes: Changes | None) -> bool:
+    companion = file.buffer.address.companion
+    return companion is not None and (changes is None or changes.touches(companion.path))
+
+
+def _read_job(session: HomeSession, address: Address) -> Callable[[JobControl], FileText]:
+    workbench = session.workbench
+
+    def work(_control: JobControl) -> FileText:
+        if address.companion is not None:
+            return workbench.read_companion(address.companion)
+        return workbench.read(address.context, address.path)
+
+    return work

@@ -1,0 +1,156 @@
+"""Asking for the path of a memory, with the agent's own rules checked as one types.
+
+Each dialog has a class method that asks and returns data, so that whoever needs the answer needs no dialog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.homes.base import Scope
+from reverie.memory.paths import ROOT
+from reverie.ui import words
+from reverie.ui.labels import WrapLabel
+from reverie.ui.memory.tree_nodes import name_problem
+from reverie.ui.theme import GAP, MARGIN, theme_of
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    path: str
+    description: str
+
+
+class PathDialog(QDialog):
+    """Scope and relative path. `taken(path)` says whether something is there already."""
+
+    def __init__(
+        self,
+        title: str,
+        accept: str,
+        scopes: Sequence[Scope],
+        rel: str,
+        taken: Callable[[str], bool],
+        parent: QWidget | None = None,
+        *,
+        describe: bool = False,
+        unchanged: str = "",
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(460)
+        self._taken = taken
+        self._unchanged = unchanged
+        self.scope = QComboBox()
+        self.scope.setAccessibleName(self.tr("Scope"))
+        for scope in scopes:
+            self.scope.addItem(words.scope_name(scope), scope)
+        self.scope.setEnabled(len(scopes) > 1)
+        self.rel = QLineEdit(rel)
+        self.rel.setAccessibleName(self.tr("Path in the scope"))
+        self.rel.setPlaceholderText(self.tr("topic/notes.md"))
+        self.description = QLineEdit()
+        self.description.setAccessibleName(self.tr("Description"))
+        self.description.setPlaceholderText(
+            self.tr("One line that tells the agent when to read it (optional)")
+        )
+        self.hint = WrapLabel()
+        self.buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
+        )
+        self.accept_button = self.buttons.button(QDialogButtonBox.StandardButton.Ok)
+        self.accept_button.setText(accept)
+        self._lay_out(describe)
+        self.scope.currentIndexChanged.connect(self._judge)
+        self.rel.textChanged.connect(self._judge)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        self._judge()
+
+    def _lay_out(self, describe: bool) -> None:
+        form = QFormLayout()
+        form.setSpacing(GAP)
+        form.addRow(self.tr("&Scope"), self.scope)
+        form.addRow(self.tr("&Path"), self.rel)
+        if describe:
+            form.addRow(self.tr("&Description"), self.description)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        outer.setSpacing(MARGIN)
+        outer.addLayout(form)
+        outer.addWidget(self.hint)
+        outer.addStretch(1)
+        outer.addWidget(self.buttons)
+        self.rel.setFocus()
+
+    @property
+    def path(self) -> str:
+        return f"{ROOT}/{Scope(self.scope.currentData()).value}/{self.rel.text().strip()}"
+
+    def problem(self) -> str:
+        """Why the path cannot be used; empty if it can."""
+        if not self.rel.text().strip():
+            return self.tr("Give it a name.")
+        problem = name_problem(self.path)
+        if problem:
+            return self.tr("Not a valid path: {problem}").format(problem=problem)
+        if self.path.rpartition("/")[2].startswith("."):
+            return self.tr("A name that begins with a dot is never listed.")
+        if self.path == self._unchanged:
+            return self.tr("That is its name already.")
+        return self.tr("Something is there already.") if self._taken(self.path) else ""
+
+    @Slot()
+    def _judge(self) -> None:
+        problem = self.problem()
+        typed = bool(self.rel.text().strip()) and self.path != self._unchanged
+        theme = theme_of(self.palette())
+        palette = QPalette(self.hint.palette())
+        palette.setColor(
+            self.hint.foregroundRole(), theme.bad_text if problem and typed else theme.dim_window
+        )
+        self.hint.setPalette(palette)
+        self.hint.say(problem if problem else self.path)
+        self.accept_button.setEnabled(not problem)
+
+    @classmethod
+    def ask_new(
+        cls, parent: QWidget, scopes: Sequence[Scope], scope: Scope, folder: str, taken: Callable[[str], bool]
+    ) -> NewMemory | None:
+        """Path and description of a new memory, or None."""
+        rel = f"{folder}/" if folder else ""
+        dialog = cls(words.tr("New memory"), words.tr("Create"), scopes, rel, taken, parent, describe=True)
+        dialog.scope.setCurrentIndex(max(0, dialog.scope.findData(scope)))
+        if dialog.exec() != QDialog.DialogCode.Accepted:
+            return None
+        return NewMemory(dialog.path, dialog.description.text().strip())
+
+    @classmethod
+    def ask_rename(cls, parent: QWidget, scope: Scope, rel: str, taken: Callable[[str], bool]) -> str | None:
+        """The new path of a memory or folder, or None."""
+        dialog = cls(
+            words.tr("Rename"),
+            words.tr("Rename"),
+            (scope,),
+            rel,
+            taken,
+            parent,
+            unchanged=f"{ROOT}/{scope.value}/{rel}",
+        )
+        start = rel.rfind("/") + 1
+        stem = rel.rfind(".", start + 1)
+        dialog.rel.setSelection(start, (stem if stem > start else len(rel)) - start)
+        return dialog.path if dialog.exec() == QDialog.DialogCode.Accepted else None

@@ -1,0 +1,95 @@
+"""A unified diff to read: one line a row, tinted by its first character, in both colour schemes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QSyntaxHighlighter, QTextCharFormat, QTextDocument
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from reverie.ui.shown import visible_lines
+from reverie.ui.theme import Theme, monospace, theme_of
+
+_HEAD = ("diff ", "index ", "new file", "deleted file", "similarity", "rename ", "old mode", "new mode")
+# A diff longer than this is cut: the pane is for reading, `reverie diff` gives all of it.
+LIMIT = 400_000
+
+
+class DiffView(QPlainTextEdit):
+    """Read-only. `show_diff` takes the text of a unified diff; control characters in it are shown escaped."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setFont(monospace())
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setAccessibleName(self.tr("Difference"))
+        # Readable by keyboard too: a caret without editing.
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self._colours = _Highlighter(self.document(), theme_of(self.palette()))
+
+    def show_diff(self, text: str) -> None:
+        cut = text[:LIMIT]
+        note = self.tr("\n… the rest is too long to show here.") if len(text) > LIMIT else ""
+        self.setPlainText(visible_lines(cut) + note)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._colours.set_theme(theme_of(self.palette()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Backgrounds over the full width first, then the text."""
+        theme = theme_of(self.palette())
+        painter = QPainter(self.viewport())
+        block = self.firstVisibleBlock()
+        offset = self.contentOffset()
+        while block.isValid():
+            area = self.blockBoundingGeometry(block).translated(offset)
+            if area.top() > event.rect().bottom():
+                break
+            back = _back(block.text(), theme)
+            if back is not None:
+                painter.fillRect(QRectF(0, area.top(), self.viewport().width(), area.height()), back)
+            block = block.next()
+        painter.end()
+        super().paintEvent(event)
+
+
+def _kind(line: str) -> str:
+    if line.startswith(("+++", "---")) or line.startswith(_HEAD):
+        return "head"
+    return {"+": "added", "-": "removed", "@": "hunk", "\\": "head"}.get(line[:1], "")
+
+
+def _back(line: str, theme: Theme) -> QColor | None:
+    return {"added": theme.added_back, "removed": theme.removed_back}.get(_kind(line))
+
+
+class _Highlighter(QSyntaxHighlighter):
+    def __init__(self, document: QTextDocument, theme: Theme) -> None:
+        super().__init__(document)
+        self._formats = _formats(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        self._formats = _formats(theme)
+        self.rehighlight()
+
+    def highlightBlock(self, text: str) -> None:
+        kind = _kind(text)
+        if kind:
+            self.setFormat(0, len(text), self._formats[kind])
+
+
+def _formats(theme: Theme) -> dict[str, QTextCharFormat]:
+    formats = {}
+    for kind, colour in (
+        ("added", theme.added),
+        ("removed", theme.removed),
+        ("hunk", theme.hunk),
+        ("head", theme.dim),
+    ):
+        formats[kind] = QTextCharFormat()
+        formats[kind].setForeground(colour)
+    return formats

@@ -1,0 +1,215 @@
+"""Between the tree's selection, the open files and the editor pane."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from reverie.errors import MendableError
+from reverie.ui.icons import Icons
+from reverie.ui.memory import editor_state
+from reverie.ui.memory.buffers import Buffers, file_ref
+from reverie.ui.memory.compare import CompareDialog
+from reverie.ui.memory.documents import OpenFile
+from reverie.ui.memory.editor import EditorPane
+from reverie.ui.memory.editor_state import Address, FileRef
+from reverie.ui.memory.tree_nodes import CompanionData, FileData, RowData
+from reverie.ui.session import HomeSession, TreeUpdate
+
+# Walking through the tree by keyboard must not open every file that is passed.
+PICK_MS = 60
+
+
+class EditorControl(QObject):
+    """`state_changed()`: what is open, unsaved or possible is another. `was_read()`: a file was opened."""
+
+    state_changed = Signal()
+    was_read = Signal()
+
+    def __init__(self, pane: EditorPane, buffers: Buffers, icons: Icons, parent: QObject) -> None:
+        super().__init__(parent)
+        self.pane = pane
+        self.buffers = buffers
+        self._icons = icons
+        self._session: HomeSession | None = None
+        self._update: TreeUpdate | None = None
+        self._picked: RowData | None = None
+        self._focus_when_open = False
+        self._compare: CompareDialog | None = None
+        self._pick = QTimer(self)
+        self._pick.setSingleShot(True)
+        self._pick.setInterval(PICK_MS)
+        self._pick.timeout.connect(self._open_picked)
+        pane.chosen.connect(self._choose)
+        buffers.opened.connect(self._on_opened)
+        buffers.changed.connect(self._on_changed)
+        buffers.failed.connect(self._on_failed)
+        buffers.save_failed.connect(self._on_save_failed)
+
+    @property
+    def file(self) -> OpenFile | None:
+        return self.pane.file
+
+    def set_session(self, session: HomeSession | None) -> None:
+        self._session, self._update = session, None
+        self.close()
+
+    def follow(self, update: TreeUpdate) -> None:
+        """The trees as they are now."""
+        self._update = update
+        if self._session is not None:
+            self.buffers.follow(self._session, update)
+
+    def read_again(self) -> None:
+        if self._session is not None:
+            self.buffers.reread(self._session)
+
+    # Opening
+
+    def pick(self, data: RowData | None) -> None:
+        """A row was selected: open it soon, unless another one is selected first."""
+        self._picked = data
+        self._pick.start()
+
+    def open(self, data: RowData | None, *, focus: bool = False) -> None:
+        """Open a row now; with `focus` the caret goes into the text."""
+        self._focus_when_open = focus
+        self._picked = data
+        self._pick.stop()
+        self._open_picked()
+
+    def close(self, sentence: str = "") -> None:
+        """Show no file. Unsaved text stays in memory."""
+        self._pick.stop()
+        self.buffers.forget_wanted()
+        self.pane.clear(sentence)
+        self.state_changed.emit()
+
+    def address_of(self, data: RowData | None) -> tuple[FileRef, Address] | None:
+        """Identity and address of a row that can be opened."""
+        if self._session is None or self._update is None:
+            return None
+        context = self._update.context
+        if isinstance(data, CompanionData):
+            ref = FileRef.companion(self._session.info.id, data.companion.path)
+            return ref, Address(context, "", data.companion)
+        if isinstance(data, FileData):
+            found = file_ref(self._session, self._update, data.path)
+            return (found, Address(context, data.path)) if found is not None else None
+        return None
+
+    @Slot()
+    def _open_picked(self) -> None:
+        found = self.address_of(self._picked)
+        if found is None or self._session is None:
+            return
+        self.buffers.open(self._session, *found)
+
+    @Slot(object)
+    def _on_opened(self, file: OpenFile) -> None:
+        if self._session is None:
+            return
+        cap = 0 if file.buffer.address.companion else self._session.caps.file_bytes
+        self.pane.show_file(file, cap)
+        if self._focus_when_open:
+            self._focus_when_open = False
+            self.pane.text.setFocus()
+        self.state_changed.emit()
+        self.was_read.emit()
+
+    @Slot(object)
+    def _on_changed(self, file: OpenFile) -> None:
+        if file is self.pane.file:
+            self.pane.refresh()
+        self.state_changed.emit()
+
+    @Slot(object, object)
+    def _on_failed(self, _ref: FileRef, error: MendableError) -> None:
+        self.pane.clear(str(error))
+        self.state_changed.emit()
+
+    @Slot(object, object)
+    def _on_save_failed(self, file: OpenFile, error: MendableError) -> None:
+        if file is self.pane.file:
+            self.pane.show_error(error)
+        self.state_changed.emit()
+
+    # Deciding
+
+    def save(self) -> None:
+        file = self.pane.file
+        if file is not None and (file.buffer.modified or file.buffer.banner):
+            if file.buffer.banner in ("deleted", "gone"):
+                self.buffers.keep_mine(file)
+            self.pane.error.clear()
+            self.buffers.save(file)
+
+    def save_all(self) -> None:
+        for file in self.buffers.unsaved():
+            self.buffers.save(file)
+
+    def reload(self) -> None:
+        """Throw the unsaved text away; the undo stack still has it."""
+        if self.pane.file is not None:
+            self.buffers.take_theirs(self.pane.file)
+
+    @Slot(str)
+    def _choose(self, key: str) -> None:
+        file = self.pane.file
+        if file is None:
+            return
+        if key == "reload":
+            self.buffers.take_theirs(file)
+        elif key == "keep":
+            self.buffers.keep_mine(file)
+        elif key == "save":
+            self.save()
+        elif key == "compare":
+            self._show_compare(file)
+        elif key == "close":
+            self.buffers.discard(file)
+            self.close()
+
+    def _show_compare(self, file: OpenFile) -> None:
+        disk = file.buffer.disk
+        if disk is None or self._session is None:
+            return
+        dialog = CompareDialog(self._icons, self.pane)
+        dialog.chosen.connect(self._choose)
+        dialog.show_versions(self._session.lanes.scan, file.buffer.address.label, disk.content, file.content)
+        self._compare = dialog
+        dialog.open()
+
+    def unsaved_paths(self) -> frozenset[str]:
+        """Memory paths of the shown home and context with unsaved text."""
+        if self._session is None or self._update is None:
+            return frozenset()
+        stores = {
+            listing.root.key: scope
+            for scope, listing in self._update.view.scopes.items()
+            if listing.root is not None
+        }
+        return frozenset(
+            f"/memories/{stores[file.buffer.ref.store].value}/{file.buffer.ref.rel}"
+            for file in self.buffers.unsaved()
+            if file.buffer.ref.home == self._session.info.id and file.buffer.ref.store in stores
+        )
+
+    def renamed(self, old: str, new: str) -> None:
+        """A memory or folder was renamed by us: open files go along."""
+        if self._session is None or self._update is None:
+            return
+        before = file_ref(self._session, self._update, old)
+        after = file_ref(self._session, self._update, new)
+        if before is None or after is None:
+            return
+        for file in self.buffers.all():
+            ref = file.buffer.ref
+            inside = ref.rel == before.rel or ref.rel.startswith(before.rel + "/")
+            if (ref.home, ref.store) == (before.home, before.store) and inside:
+                tail = ref.rel[len(before.rel) :]
+                address = Address(self._update.context, new + tail)
+                self.buffers.renamed(
+                    ref, editor_state.FileRef(ref.home, ref.store, after.rel + tail), address
+                )
+        if self.pane.file is not None:
+            self.pane.refresh()

@@ -1,0 +1,131 @@
+"""What an open file's text stands for: pure decisions about saving, following the disk and conflicts.
+
+A `Buffer` knows two versions: `base`, the one its text grew from, and `disk`, the last one seen on disk. They
+differ only while a person has to decide. No decision ever throws typed text away: a changed file is followed
+only where nothing was typed, and what is replaced stays in the editor's undo stack.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from reverie.homes.base import Companion, ScopeContext
+
+if TYPE_CHECKING:
+    from reverie.services.views import FileText
+
+Banner = Literal["", "conflict", "deleted", "gone"]
+Effect = Literal["none", "follow"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A file of a home. Equal when it is the same file, seen from whichever workspace."""
+
+    home: str
+    store: str
+    rel: str
+
+    @classmethod
+    def memory(cls, home: str, root_key: str, rel: str) -> FileRef:
+        return cls(home, root_key, rel)
+
+    @classmethod
+    def companion(cls, home: str, path: Path) -> FileRef:
+        return cls(home, "companion", str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """How the workbench reaches the file: a memory path in a context, or a companion."""
+
+    context: ScopeContext
+    path: str
+    companion: Companion | None = None
+
+    @property
+    def name(self) -> str:
+        return self.companion.label if self.companion else self.path.rpartition("/")[2]
+
+    @property
+    def label(self) -> str:
+        return str(self.companion.path) if self.companion else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """One open file. `modified`: its text is not that of `base`. `banner`: what a person has to be asked."""
+
+    ref: FileRef
+    address: Address
+    base: FileText | None
+    disk: FileText | None
+    modified: bool = False
+    banner: Banner = ""
+
+    @property
+    def expected_sha256(self) -> str | None:
+        """What a save must find on disk; None: no file."""
+        return self.base.sha256 if self.base is not None else None
+
+    @property
+    def read_only(self) -> str:
+        return self.base.read_only if self.base is not None else ""
+
+
+def opened(ref: FileRef, address: Address, found: FileText) -> Buffer:
+    return Buffer(ref, address, found, found)
+
+
+def typed(buffer: Buffer, modified: bool) -> Buffer:
+    """The text changed, or was undone back to `base`."""
+    after = replace(buffer, modified=modified)
+    if not modified and buffer.disk is None:
+        return replace(after, banner="gone")
+    return after
+
+
+def seen_on_disk(buffer: Buffer, found: FileText | None, text: str) -> tuple[Buffer, Effect]:
+    """`found` is on disk now (None: no file) while the buffer's text on disk would be `text`."""
+    if found is None:
+        return replace(buffer, disk=None, banner="deleted" if buffer.modified else "gone"), "none"
+    if found.sha256 == buffer.expected_sha256 and buffer.base is not None:
+        # Size and time may be newer than those of the same content in `base`.
+        return replace(buffer, base=found, disk=found, banner=""), "none"
+    if found.content == text and not found.read_only:
+        return replace(buffer, base=found, disk=found, modified=False, banner=""), "none"
+    if not buffer.modified:
+        return replace(buffer, base=found, disk=found, banner=""), "follow"
+    if buffer.disk is not None and buffer.disk.sha256 == found.sha256 and buffer.banner != "conflict":
+        return replace(buffer, disk=found), "none"  # "keep mine" was said to this very version
+    return replace(buffer, disk=found, banner="conflict"), "none"
+
+
+def saved(buffer: Buffer, found: FileText, still_modified: bool) -> Buffer:
+    """A save ended with `found` on disk; `still_modified`: somebody typed on meanwhile."""
+    return replace(buffer, base=found, disk=found, modified=still_modified, banner="")
+
+
+def kept_mine(buffer: Buffer) -> Buffer:
+    """The person's text wins: the next save replaces exactly the version that was shown, or creates the
+    file."""
+    return replace(buffer, base=buffer.disk, modified=True, banner="")
+
+
+def taken_theirs(buffer: Buffer) -> tuple[Buffer, Effect]:
+    """The version on disk wins. Without one there is nothing to take."""
+    if buffer.disk is None:
+        return buffer, "none"
+    return replace(buffer, base=buffer.disk, modified=False, banner=""), "follow"
+
+
+def moved(buffer: Buffer, ref: FileRef, address: Address) -> Buffer:
+    """The file was renamed by us."""
+    return replace(buffer, ref=ref, address=address)
+
+
+def unsaved(buffer: Buffer) -> bool:
+    """Closing it would lose typed text."""
+    return buffer.modified

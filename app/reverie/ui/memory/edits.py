@@ -1,0 +1,124 @@
+"""Hand edits of memories as jobs: create, rename, delete, pin, and taking the last one back.
+
+A job's end only says that it worked; the tree moves when the watcher has seen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from reverie.errors import MendableError
+from reverie.homes.base import ScopeContext
+from reverie.ui.jobs import JobControl
+from reverie.ui.session import HomeSession
+
+if TYPE_CHECKING:
+    from reverie.services.views import FileText, Undo
+
+REMEMBERED = 50
+
+
+class Edits(QObject):
+    """`created(path)`, `renamed(old, new)`, `deleted(path)`, `undone(sentence, path)`,
+    `failed(MendableError)`."""
+
+    created = Signal(str)
+    renamed = Signal(str, str)
+    deleted = Signal(str)
+    undone = Signal(str, str)
+    failed = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._undos: list[tuple[HomeSession, Undo]] = []
+
+    @property
+    def last(self) -> Undo | None:
+        return self._undos[-1][1] if self._undos else None
+
+    def create(self, session: HomeSession, context: ScopeContext, path: str, description: str) -> None:
+        workbench = session.workbench
+
+        def work(_control: JobControl) -> FileText:
+            content = ""
+            if description:
+                from reverie.memory.frontmatter import set_description
+
+                content = set_description("", description)
+            return workbench.save(context, path, content, None)
+
+        def done(_found: FileText) -> None:
+            self.created.emit(path)
+
+        self._submit(session, "create a memory", work, done)
+
+    def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
+        workbench = session.workbench
+
+        def work(_control: JobControl) -> Undo:
+            return workbench.rename(context, path, new_path)
+
+        def done(undo: Undo) -> None:
+            self._remember(session, undo)
+            self.renamed.emit(path, new_path)
+
+        self._submit(session, "rename a memory", work, done)
+
+    def delete(self, session: HomeSession, context: ScopeContext, path: str) -> None:
+        workbench = session.workbench
+
+        def work(_control: JobControl) -> Undo:
+            return workbench.delete(context, path)
+
+        def done(undo: Undo) -> None:
+            self._remember(session, undo)
+            self.deleted.emit(path)
+
+        self._submit(session, "delete a memory", work, done)
+
+    def pin(self, session: HomeSession, context: ScopeContext, path: str, pinned: bool) -> None:
+        workbench = session.workbench
+
+        def work(_control: JobControl) -> None:
+            workbench.pin(context, path, pinned)
+
+        def done(_nothing: None) -> None:
+            """The pin shows when the sidecar was read again."""
+
+        self._submit(session, "pin a memory", work, done)
+
+    def undo(self) -> None:
+        """Take back the last deletion or renaming."""
+        if not self._undos:
+            return
+        session, undo = self._undos.pop()
+        workbench = session.workbench
+
+        def work(_control: JobControl) -> str:
+            return workbench.undo(undo)
+
+        def done(sentence: str) -> None:
+            if undo.kind == "rename":
+                self.renamed.emit(undo.new_path, undo.path)
+            self.undone.emit(sentence, undo.path)
+
+        self._submit(session, "undo", work, done)
+
+    def forget(self) -> None:
+        """Another home: its edits are not to be taken back from here."""
+        self._undos.clear()
+
+    def _remember(self, session: HomeSession, undo: Undo) -> None:
+        self._undos.append((session, undo))
+        del self._undos[:-REMEMBERED]
+
+    def _submit(
+        self, session: HomeSession, name: str, work: Callable[[JobControl], Any], done: Callable[[Any], None]
+    ) -> None:
+        def failed(error: MendableError) -> None:
+            self.failed.emit(error)
+
+        session.lanes.scan.submit(name, work, done=done, failed=failed)

@@ -1,0 +1,155 @@
+"""The footer below the trees: one row per scope, the harvest, the Consolidate button, and the running job.
+
+Rows come from a `StatusView` and from nothing else: neither the button nor a run's result fills them. Ages
+are counted anew by a timer. The footer fits any width from 320 px: below `NARROW` a row's name moves into its
+sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Slot
+from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from reverie.homes.base import Scope
+from reverie.ui import words
+from reverie.ui.icons import Icons
+from reverie.ui.memory.bars import MessageBar
+from reverie.ui.memory.footer_rows import FooterRow, RowWords, TwoToneLabel, harvest_words, row_words
+from reverie.ui.memory.run_panel import RunPanel
+from reverie.ui.shown import visible
+from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
+
+if TYPE_CHECKING:
+    from reverie.services.views import StatusView
+
+NARROW = 440
+AGES_MS = 20_000
+SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
+
+
+class Footer(QWidget):
+    """Show a context's status with `show_status`; `forget` when another context is being read."""
+
+    def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("Consolidation"))
+        self._now = now
+        self._icons = icons
+        self._status: StatusView | None = None
+        self._narrow = False
+        self._rows_area = QWidget()
+        grid = QGridLayout(self._rows_area)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(GAP + UNIT)
+        grid.setVerticalSpacing(UNIT)
+        grid.setColumnStretch(1, 1)
+        self.rows = {
+            scope: FooterRow(words.scope_name(scope), grid, line) for line, scope in enumerate(SCOPES)
+        }
+        self.harvest = FooterRow(self.tr("Harvest"), grid, len(SCOPES))
+        self.harvest.set_visible(False)
+        grid.setRowStretch(len(SCOPES) + 1, 1)
+        self.problems = MessageBar(icons, "status-problems")
+        self.panel = RunPanel(icons)
+        self.button = QToolButton()
+        self.engine = TwoToneLabel()
+        self._make_button_column()
+        self._lay_out()
+        self._timer = QTimer(self)
+        self._timer.setInterval(AGES_MS)
+        self._timer.timeout.connect(self._say_rows)
+        self._timer.start()
+
+    def _make_button_column(self) -> None:
+        self.button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
+        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.engine.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout()
+        column.setSpacing(UNIT)
+        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignRight)
+        column.addWidget(self.engine)
+        column.addStretch(1)
+        top = QHBoxLayout()
+        top.setSpacing(MARGIN)
+        top.addWidget(self._rows_area, 1)
+        top.addLayout(column)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        outer.setSpacing(GAP)
+        outer.addLayout(top)
+        outer.addWidget(self.problems)
+        outer.addWidget(self.panel)
+
+    def set_actions(self, run: QAction, menu: QMenu) -> None:
+        """The button's own action and its menu."""
+        self.button.setDefaultAction(run)
+        self.button.setText(self.tr("Consolidate now"))
+        self.button.setMenu(menu)
+        self.button.setAccessibleName(self.tr("Consolidate now, with the rules engine"))
+        self.say_engine()
+
+    def say_engine(self, reason: str = "") -> None:
+        """Which engine the button uses, or why it cannot be pressed."""
+        self.engine.say_parts("", "", reason or self.tr("with the rules engine"))
+        self.engine.setVisible(True)
+
+    # Rows
+
+    def forget(self) -> None:
+        """Nothing is known of the new context yet."""
+        self._status = None
+        for row in self.rows.values():
+            row.say(RowWords("loading", "…"))
+        self.harvest.set_visible(False)
+        self.problems.clear()
+        self.panel.show_interrupted(())
+
+    def show_status(self, status: StatusView) -> None:
+        """What the sidecar says now."""
+        self._status = status
+        self._say_rows()
+        self.panel.show_interrupted(status.interrupted)
+        if status.problems:
+            self.problems.say(" ".join(visible(problem) for problem in status.problems), tone="warn")
+        else:
+            self.problems.clear()
+
+    @Slot()
+    def _say_rows(self) -> None:
+        if self._status is None:
+            return
+        now = self._now()
+        for row in self._status.rows:
+            self.rows[row.scope].say(row_words(row, now))
+        harvest = self._status.harvest
+        self.harvest.set_visible(harvest is not None)
+        if harvest is not None:
+            self.harvest.say(harvest_words(harvest, now))
+
+    # Width
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = event.size().width() < NARROW
+        if narrow != self._narrow:
+            self._narrow = narrow
+            for row in (*self.rows.values(), self.harvest):
+                row.set_narrow(narrow)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(theme_of(self.palette()).line)
+        painter.drawLine(0, 0, self.width(), 0)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self.update()

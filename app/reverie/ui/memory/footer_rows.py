@@ -1,0 +1,137 @@
+"""The rows of the footer: when each scope was consolidated last, by whom, and for whom that counts.
+
+`row_words` turns a `CoverageRow` into sentences; the widgets only show them. A row that is not known, one
+that was never consolidated and one that does not exist here are three different states and never look alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCharFormat, QTextLayout
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+
+from reverie.homes.base import Scope
+from reverie.ui import words
+from reverie.ui.labels import WrapLabel
+from reverie.ui.shown import as_tooltip, visible
+from reverie.ui.theme import tabular, theme_of
+from reverie.ui.words import tr
+
+if TYPE_CHECKING:
+    from reverie.services.views import CoverageRow, HarvestRow
+
+RowState = Literal["loading", "record", "never", "unavailable", "failed"]
+Tone = Literal["plain", "quiet", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowWords:
+    """What a row says. `note` is the dim half."""
+
+    state: RowState
+    text: str
+    note: str = ""
+    tooltip: str = ""
+
+
+def row_words(row: CoverageRow, now_ms: int) -> RowWords:
+    """`3 h ago, manual, 4 changes`."""
+    note = {
+        Scope.WORKSPACE: "",
+        Scope.PROJECT: tr("shared by the project's workspaces"),
+        Scope.GLOBAL: tr("shared by all"),
+    }[row.scope]
+    if not row.available:
+        return RowWords("unavailable", tr("unavailable"), row.reason, row.reason)
+    if row.last_run_at is None:
+        return RowWords("never", tr("never"), note)
+    parts = (words.age(now_ms, row.last_run_at), words.trigger(row.trigger), words.changes(row.changes))
+    tooltip = as_tooltip(words.when(row.last_run_at), row.summary)
+    return RowWords("record", ", ".join(parts), note, tooltip)
+
+
+def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
+    """The newest harvest of the workspace."""
+    age, exact = words.age(now_ms, row.at), words.when(row.at)
+    if row.status == "failed":
+        text = tr("{age}, failed").format(age=age)
+        return RowWords("failed", text, visible(row.error), as_tooltip(exact, row.error))
+    if row.status == "pending":
+        return RowWords("record", tr("{age}, not finished").format(age=age), "", as_tooltip(exact))
+    kept = tr("{age}, {kept} kept, {skipped} skipped").format(age=age, kept=row.accepted, skipped=row.skipped)
+    return RowWords("record", kept, "", as_tooltip(exact))
+
+
+class TwoToneLabel(WrapLabel):
+    """A wrapping sentence whose second half is dim."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._main = 0
+        self._tone: Tone = "plain"
+        self.setFont(tabular(self.font()))
+
+    def say_parts(self, lead: str, main: str, note: str, tone: Tone = "plain") -> None:
+        """`lead` and `main` in the text colour (or the tone's), `note` dim; empty parts take no room."""
+        head = f"{visible(lead)}: " if lead else ""
+        self._main = len(head) + len(visible(main))
+        self._tone = tone
+        self.say(head + main + (f" · {note}" if note else ""))
+        self.update()
+
+    def _formats(self) -> list[QTextLayout.FormatRange]:
+        theme = theme_of(self.palette())
+        colour = {"plain": None, "quiet": theme.dim_window, "bad": theme.bad_text}[self._tone]
+        dim, main = QTextCharFormat(), QTextCharFormat()
+        dim.setForeground(theme.dim_window)
+        main.setForeground(colour or self.palette().color(self.foregroundRole()))
+        return [_range(0, self._main, main), _range(self._main, len(self.text()) - self._main, dim)]
+
+
+def _range(start: int, length: int, format_: QTextCharFormat) -> QTextLayout.FormatRange:
+    found = QTextLayout.FormatRange()
+    found.start, found.length, found.format = start, length, format_
+    return found
+
+
+class FooterRow:
+    """One row: a name and a sentence. In a narrow footer the name stands in the sentence."""
+
+    def __init__(self, name: str, grid: QGridLayout, line: int) -> None:
+        self.name = name
+        self.words = RowWords("loading", "…")
+        self._narrow = False
+        self.label = QLabel(name)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.value = TwoToneLabel()
+        grid.addWidget(self.label, line, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(self.value, line, 1)
+        self._show()
+
+    @property
+    def state(self) -> RowState:
+        return self.words.state
+
+    def say(self, found: RowWords) -> None:
+        self.words = found
+        self._show()
+
+    def set_narrow(self, narrow: bool) -> None:
+        if narrow != self._narrow:
+            self._narrow = narrow
+            self._show()
+
+    def set_visible(self, shown: bool) -> None:
+        self.value.setVisible(shown)
+        self.label.setVisible(shown and not self._narrow)
+
+    def _show(self) -> None:
+        tone: Tone = {"failed": "bad", "record": "plain"}.get(self.state, "quiet")  # type: ignore[assignment]
+        self.value.say_parts(self.name if self._narrow else "", self.words.text, self.words.note, tone)
+        self.value.setToolTip(self.words.tooltip)
+        self.value.setAccessibleName(f"{self.name}: {self.words.text} {self.words.note}".strip())
+        self.label.setVisible(not self._narrow and not self.value.isHidden())

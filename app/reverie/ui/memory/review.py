@@ -1,0 +1,363 @@
+"""What a run changed, to read and to take back: files with operation and note at the left, the diff at the
+right.
+
+`ReviewPane` shows one run, `RunsDialog` a list of all runs beside it. Everything shown is computed in jobs.
+Undo is asked for by signal; its result, conflicts included, is shown here as well as in the footer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.errors import MendableError
+from reverie.ui import words
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.labels import WrapLabel
+from reverie.ui.memory.bars import MessageBar
+from reverie.ui.memory.diff_view import DiffView
+from reverie.ui.memory.run_panel import op_words
+from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
+from reverie.ui.shown import as_tooltip, visible
+from reverie.ui.theme import GAP, MARGIN
+
+if TYPE_CHECKING:
+    from reverie.services.views import FileChange, RevertView, RunSummary
+    from reverie.services.workbench import Workbench
+
+RUNS_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """One line of a review: a changed file with its diff, or an operation that was refused."""
+
+    path: str
+    verb: str
+    note: str
+    diff: str
+    applied: bool
+
+
+def reviewed(changes: Sequence[FileChange], ops: Sequence[Mapping[str, Any]] = ()) -> tuple[Reviewed, ...]:
+    """The lines of a review. Called by a job: diffs take time."""
+    from reverie.memory.diff import unified
+
+    lines = [
+        Reviewed(
+            change.path,
+            _verb(change),
+            change.note,
+            unified(change.before, change.after, change.path.removeprefix("/")),
+            applied=True,
+        )
+        for change in changes
+    ]
+    shown = {change.path for change in changes}
+    for op in ops:
+        if not op.get("applied") and op.get("note") != "dry-run" and str(op.get("path")) not in shown:
+            verb, _what, note = op_words(op)
+            lines.append(Reviewed(str(op.get("path", "")), verb, note, "", applied=False))
+    return tuple(lines)
+
+
+def _verb(change: FileChange) -> str:
+    if change.before is None:
+        return "create"
+    return "delete" if change.after is None else "edit"
+
+
+class ReviewPane(QWidget):
+    """One run. `revert(run id)` asks for its undo."""
+
+    revert = Signal(str)
+
+    def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._lane = lane
+        self._run: RunSummary | None = None
+        self._lines: tuple[Reviewed, ...] = ()
+        self.title = WrapLabel()
+        self.facts = WrapLabel()
+        self.files = QListWidget()
+        self.files.setItemDelegate(TwoLineDelegate(self.files))
+        self.files.setAccessibleName(self.tr("Changed files"))
+        self.files.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
+        self.files.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.files.currentRowChanged.connect(self._show_line)
+        self.diff = DiffView()
+        self.message = MessageBar(icons, "review-message", closable=False)
+        self.undo = QPushButton(icons.icon("undo"), self.tr("Undo this run"))
+        self.undo.setToolTip(self.tr("Give back every byte this run changed; later edits by hand are kept"))
+        self.undo.clicked.connect(self._ask_revert)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        font = self.title.font()
+        font.setBold(True)
+        self.title.setFont(font)
+        head = QHBoxLayout()
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(self.title)
+        texts.addWidget(self.facts)
+        head.addLayout(texts, 1)
+        head.addWidget(self.undo, 0, Qt.AlignmentFlag.AlignTop)
+        self.splitter = QSplitter()
+        self.splitter.addWidget(self.files)
+        self.splitter.addWidget(self.diff)
+        self.splitter.setStretchFactor(0, 2)
+        self.splitter.setStretchFactor(1, 5)
+        self.splitter.setSizes([260, 620])
+        self.splitter.setChildrenCollapsible(False)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(GAP)
+        outer.addLayout(head)
+        outer.addWidget(self.message)
+        outer.addWidget(self.splitter, 1)
+
+    def show_run(self, workbench: Workbench, run: RunSummary) -> None:
+        """Read and show what `run` changed."""
+        self._run = run
+        self.title.say(_headline(run))
+        self.facts.say(run.summary)
+        self._say_state(run)
+        self._show_lines(())
+        self.diff.show_diff("")
+
+        def work(_control: JobControl) -> tuple[str, tuple[Reviewed, ...]]:
+            return run.id, reviewed(workbench.run_changes(run.id), run.ops)
+
+        self._lane.submit(
+            "read a run", work, done=self._on_read, failed=self.message.say_error, group=f"review {id(self)}"
+        )
+
+    def clear(self) -> None:
+        """No run is selected."""
+        self._run = None
+        self.title.say(self.tr("No run selected"))
+        self.facts.say("")
+        self.undo.setEnabled(False)
+        self._show_lines(())
+        self.diff.show_diff("")
+        self.message.clear()
+
+    def show_conflicts(self, result: RevertView) -> None:
+        """What an undo could not give back."""
+        if result.conflicts:
+            self.message.say(conflict_words(result), tone="warn")
+        else:
+            self.message.say(visible(result.summary))
+
+    def _say_state(self, run: RunSummary) -> None:
+        self.undo.setEnabled(can_revert(run))
+        if run.conflicts:
+            paths = ", ".join(visible(path) for path in run.conflicts)
+            self.message.say(self.tr("In conflict: {paths}").format(paths=paths), tone="warn")
+        elif run.outcome == "held":
+            self.message.say(self.tr("Held for review: nothing of this was written."), tone="warn")
+        elif run.dry_run:
+            self.message.say(self.tr("A preview: nothing of this was written."))
+        elif run.reverted:
+            self.message.say(self.tr("This run was undone."))
+        elif run.outcome not in ("completed", "unchanged") and run.reason:
+            self.message.say(
+                self.tr("{outcome}: {reason}").format(
+                    outcome=words.outcome(run.outcome), reason=visible(run.reason)
+                ),
+                tone="warn",
+            )
+        else:
+            self.message.clear()
+
+    def _on_read(self, found: tuple[str, tuple[Reviewed, ...]]) -> None:
+        run_id, lines = found
+        if self._run is not None and run_id == self._run.id:
+            self._show_lines(lines)
+            if not lines:
+                self.diff.show_diff(self.tr("This run changed no file."))
+
+    def _show_lines(self, lines: tuple[Reviewed, ...]) -> None:
+        self._lines = lines
+        self.files.clear()
+        for line in lines:
+            verb = words.operation(line.verb) if line.applied else self.tr("refused")
+            name, _, folder = _split(line.path)
+            item = QListWidgetItem(f"{verb} {visible(line.path)}")
+            item.setData(
+                TwoLineDelegate.ROLE,
+                TwoLines(visible(name), visible(folder), verb, quiet=not line.applied),
+            )
+            item.setToolTip(as_tooltip(line.path, line.note))
+            self.files.addItem(item)
+        if lines:
+            self.files.setCurrentRow(0)
+
+    @Slot(int)
+    def _show_line(self, row: int) -> None:
+        if not 0 <= row < len(self._lines):
+            return
+        line = self._lines[row]
+        note = f"{line.note}\n\n" if line.note and not line.applied else ""
+        self.diff.show_diff(note + line.diff if line.diff or note else self.tr("No change of the text."))
+
+    @Slot()
+    def _ask_revert(self) -> None:
+        if self._run is not None:
+            self.undo.setEnabled(False)
+            self.revert.emit(self._run.id)
+
+
+class RunsDialog(QDialog):
+    """Past runs, newest first, with what each changed. Stays open beside the window."""
+
+    revert = Signal(str)
+
+    def __init__(
+        self, lane: Lane, icons: Icons, parent: QWidget | None = None, *, with_list: bool = True
+    ) -> None:
+        super().__init__(parent)
+        self._lane = lane
+        self._workbench: Workbench | None = None
+        self._runs: tuple[RunSummary, ...] = ()
+        self._wanted = ""
+        self.setWindowTitle(self.tr("Runs") if with_list else self.tr("Review changes"))
+        self.resize(1080 if with_list else 900, 600)
+        self.list = QListWidget()
+        self.list.setItemDelegate(TwoLineDelegate(self.list))
+        self.list.setAccessibleName(self.tr("Runs, newest first"))
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.currentRowChanged.connect(self._show_row)
+        self.list.setVisible(with_list)
+        self.empty = QLabel(self.tr("No runs yet. “Consolidate now” makes the first."))
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.pane = ReviewPane(lane, icons)
+        self.pane.revert.connect(self.revert)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        splitter = QSplitter()
+        splitter.addWidget(self.list)
+        splitter.addWidget(self.pane)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([250, 830])
+        splitter.setChildrenCollapsible(False)
+        self._splitter = splitter
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        outer.setSpacing(GAP)
+        outer.addWidget(self.empty)
+        outer.addWidget(splitter, 1)
+        outer.addWidget(buttons)
+        self.empty.hide()
+
+    def show_runs(self, workbench: Workbench, run_id: str = "") -> None:
+        """Read the runs and select `run_id`, or keep the selection, or select the newest."""
+        self._workbench = workbench
+        row = self.list.currentRow()
+        self._wanted = run_id or (self._runs[row].id if 0 <= row < len(self._runs) else "")
+
+        def work(_control: JobControl) -> tuple[RunSummary, ...]:
+            return workbench.runs(limit=RUNS_SHOWN)
+
+        self._lane.submit(
+            "list runs",
+            work,
+            done=self._on_runs,
+            failed=self.pane.message.say_error,
+            group=f"runs {id(self)}",
+        )
+
+    def show_reverted(self, result: RevertView) -> None:
+        self.pane.show_conflicts(result)
+
+    def show_failed(self, error: MendableError) -> None:
+        self.pane.message.say_error(error)
+
+    def _on_runs(self, runs: tuple[RunSummary, ...]) -> None:
+        same = runs == self._runs
+        self._runs = runs
+        if not same:
+            self._fill()
+        self.empty.setVisible(not runs)
+        self._splitter.setVisible(bool(runs))
+        row = next((row for row, run in enumerate(runs) if run.id == self._wanted), 0 if runs else -1)
+        if row == self.list.currentRow() and same:
+            return
+        self.list.setCurrentRow(row)
+        if row < 0:
+            self.pane.clear()
+
+    def _fill(self) -> None:
+        self.list.blockSignals(True)
+        self.list.clear()
+        for run in self._runs:
+            item = QListWidgetItem(_headline(run))
+            state = self.tr("undone") if run.reverted else words.outcome(run.outcome)
+            item.setData(
+                TwoLineDelegate.ROLE,
+                TwoLines(words.when(run.started_at), _run_line(run), state, quiet=run.reverted),
+            )
+            item.setToolTip(as_tooltip(_headline(run), run.summary, run.reason))
+            self.list.addItem(item)
+        self.list.setCurrentRow(-1)
+        self.list.blockSignals(False)
+
+    @Slot(int)
+    def _show_row(self, row: int) -> None:
+        if self._workbench is not None and 0 <= row < len(self._runs):
+            self.pane.show_run(self._workbench, self._runs[row])
+
+
+def can_revert(run: RunSummary) -> bool:
+    """Whether an undo makes sense: something of it may stand on disk."""
+    return run.outcome in ("completed", "interrupted") and not run.reverted and not run.dry_run
+
+
+def conflict_words(result: RevertView) -> str:
+    paths = ", ".join(visible(path) for path in result.conflicts)
+    return words.tr("{summary} Left as they are, because they were edited since: {paths}").format(
+        summary=visible(result.summary), paths=paths
+    )
+
+
+def kind_words(run: RunSummary) -> str:
+    if run.dry_run:
+        return words.tr("Preview")
+    return {"dream": words.tr("Consolidation"), "revert": words.tr("Undo"), "edit": words.tr("Edit")}.get(
+        run.kind, visible(run.kind)
+    )
+
+
+def _headline(run: RunSummary) -> str:
+    state = words.tr("undone") if run.reverted else words.outcome(run.outcome)
+    return f"{kind_words(run)}, {words.when(run.started_at)}, {words.engine(run.engine)}: {state}"
+
+
+def _run_line(run: RunSummary) -> str:
+    applied = sum(1 for op in run.ops if op.get("applied"))
+    return ", ".join((kind_words(run), words.engine(run.engine), words.changes(applied)))
+
+
+def _split(path: str) -> tuple[str, str, str]:
+    folder, slash, name = path.rpartition("/")
+    return name, slash, folder.removeprefix("/memories/")

@@ -1,0 +1,235 @@
+"""What a consolidation does while it runs, and what came of it: live operations, progress, Cancel, then one
+line.
+
+The panel shows a job's progress and result only. Rows and trees never take anything from here: they wait for
+the watcher (design.md principle 1).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+
+from reverie.errors import MendableError
+from reverie.ui import words
+from reverie.ui.icons import Icons
+from reverie.ui.labels import WrapLabel
+from reverie.ui.memory.bars import MessageBar, Tone
+from reverie.ui.memory.footer_rows import TwoToneLabel
+from reverie.ui.shown import visible
+from reverie.ui.theme import GAP, UNIT
+
+if TYPE_CHECKING:
+    from reverie.services.views import DreamProgress, RevertView, RunSummary, RunView
+
+SHOWN_OPS = 4
+
+_TONES: dict[str, Tone] = {
+    "completed": "info",
+    "unchanged": "info",
+    "held": "warn",
+    "cancelled": "warn",
+    "skipped": "warn",
+    "interrupted": "warn",
+}
+
+
+class RunPanel(QWidget):
+    """`cancel`, `review(run id)`, `revert(run id)` and `run_now` ask; somebody else does."""
+
+    cancel = Signal()
+    review = Signal(str)
+    revert = Signal(str)
+    run_now = Signal()
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._run_id = ""
+        self._interrupted_id = ""
+        self._put_away: set[str] = set()
+        self._recent: deque[tuple[str, str, str]] = deque(maxlen=SHOWN_OPS)
+        self._step = WrapLabel()
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setMaximumHeight(6)
+        self._bar.setAccessibleName(self.tr("Progress of the consolidation"))
+        self._cancel = QPushButton(self.tr("Cancel"))
+        self._cancel.setAccessibleName(self.tr("Cancel the consolidation"))
+        self._cancel.clicked.connect(self._on_cancel)
+        self._lines = [TwoToneLabel() for _ in range(SHOWN_OPS)]
+        self._live = QWidget()
+        self.result = MessageBar(icons, "result")
+        self.result.chosen.connect(self._on_result)
+        self.result.dismissed.connect(self.updateGeometry)
+        self.interrupted = MessageBar(icons, "interrupted")
+        self.interrupted.chosen.connect(self._on_interrupted)
+        self.interrupted.dismissed.connect(self._on_interrupted_dismissed)
+        self._lay_out()
+        self._live.hide()
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(GAP)
+        head.addWidget(self._step, 1)
+        head.addWidget(self._cancel)
+        live = QVBoxLayout(self._live)
+        live.setContentsMargins(0, 0, 0, 0)
+        live.setSpacing(UNIT)
+        live.addLayout(head)
+        live.addWidget(self._bar)
+        for line in self._lines:
+            line.hide()
+            live.addWidget(line)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(UNIT)
+        outer.addWidget(self._live)
+        outer.addWidget(self.interrupted)
+        outer.addWidget(self.result)
+
+    @property
+    def running(self) -> bool:
+        return not self._live.isHidden()
+
+    # While it runs
+
+    def start(self, sentence: str, *, cancellable: bool = True) -> None:
+        """A job began."""
+        self._recent.clear()
+        self._show_ops()
+        self.result.clear()
+        self._step.say(sentence)
+        self._bar.setRange(0, 0)
+        self._cancel.setVisible(cancellable)
+        self._cancel.setEnabled(True)
+        self._cancel.setText(self.tr("Cancel"))
+        self._live.show()
+
+    def progress(self, progress: DreamProgress) -> None:
+        """The next thing the job said."""
+        if progress.total > 0:
+            self._bar.setRange(0, progress.total)
+            self._bar.setValue(min(progress.done, progress.total))
+        self._step.say(_step_words(progress.step))
+        if progress.op is not None:
+            self._recent.append(op_words(progress.op))
+            self._show_ops()
+
+    def _show_ops(self) -> None:
+        shown = list(self._recent)
+        for place, line in enumerate(self._lines):
+            line.setVisible(place < len(shown))
+            if place < len(shown):
+                line.say_parts(*shown[place])
+
+    def _on_cancel(self) -> None:
+        self._cancel.setEnabled(False)
+        self._cancel.setText(self.tr("Cancelling…"))
+        self.cancel.emit()
+
+    # What came of it
+
+    def ended(self, run: RunView, *, dry_run: bool) -> None:
+        """A run has its outcome."""
+        self._live.hide()
+        self._run_id = run.run_id
+        text = " ".join(part for part in (_result_words(run, dry_run=dry_run), run.next_step) if part)
+        tone = _TONES.get(run.outcome, "bad")
+        self.result.say(text, tone=tone, buttons=self._buttons(run, dry_run=dry_run))
+
+    def _buttons(self, run: RunView, *, dry_run: bool) -> list[tuple[str, str, str]]:
+        review = ("review", self.tr("Review changes"), self.tr("What it changed, file by file"))
+        if dry_run and run.ops:
+            return [
+                ("review", self.tr("Review plan"), self.tr("What it would change, file by file")),
+                ("run", self.tr("Consolidate now"), self.tr("Do it")),
+            ]
+        if run.outcome == "completed":
+            return [review, ("revert", self.tr("Undo"), self.tr("Give back every byte this run changed"))]
+        return [review] if run.outcome == "held" else []
+
+    def reverted(self, result: RevertView) -> None:
+        self._live.hide()
+        self._run_id = result.run_id
+        if not result.conflicts:
+            self.result.say(visible(result.summary))
+            return
+        paths = ", ".join(visible(path) for path in result.conflicts)
+        text = self.tr("{summary} Left as they are, because they were edited since: {paths}").format(
+            summary=visible(result.summary), paths=paths
+        )
+        self.result.say(text, tone="warn")
+
+    def failed(self, error: MendableError) -> None:
+        self._live.hide()
+        self.result.say_error(error)
+
+    def cancelled(self) -> None:
+        """The job was dropped before it said anything (the window closes)."""
+        self._live.hide()
+
+    def show_interrupted(self, runs: tuple[RunSummary, ...]) -> None:
+        """Runs that died half-way, as a status tells; one at a time."""
+        waiting = next((run for run in runs if run.id not in self._put_away), None)
+        if waiting is None or self.running:
+            self.interrupted.clear()
+            return
+        self._interrupted_id = waiting.id
+        text = self.tr("A consolidation was interrupted on {when}; what it had begun can be undone.")
+        self.interrupted.say(
+            text.format(when=words.when(waiting.started_at)),
+            tone="warn",
+            buttons=[
+                ("review", self.tr("Review changes"), self.tr("What it changed, file by file")),
+                ("revert", self.tr("Undo"), self.tr("Give back every byte this run changed")),
+            ],
+        )
+
+    @Slot(str)
+    def _on_result(self, key: str) -> None:
+        if key == "run":
+            self.run_now.emit()
+        else:
+            {"review": self.review, "revert": self.revert}[key].emit(self._run_id)
+
+    @Slot(str)
+    def _on_interrupted(self, key: str) -> None:
+        {"review": self.review, "revert": self.revert}[key].emit(self._interrupted_id)
+
+    @Slot()
+    def _on_interrupted_dismissed(self) -> None:
+        self._put_away.add(self._interrupted_id)
+
+
+def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
+    """One journal entry as (verb, what, note)."""
+    what = visible(str(op.get("path", "")))
+    if op.get("newPath"):
+        what = f"{what} → {visible(str(op['newPath']))}"
+    note = visible(str(op.get("note") or ""))
+    return words.operation(str(op.get("command", ""))), what, note
+
+
+def _step_words(step: str) -> str:
+    return {
+        "applying": words.tr("Writing the changes…"),
+        "reading": words.tr("Reading the memories…"),
+        "planning": words.tr("Looking for duplicates…"),
+    }.get(step, visible(step))
+
+
+def _result_words(run: RunView, *, dry_run: bool) -> str:
+    applied = sum(1 for op in run.ops if op.get("applied"))
+    if run.outcome == "completed" and dry_run:
+        planned = words.counted(words.tr("1 change"), "%n changes", len(run.ops))
+        return words.tr("Preview: {planned}. {summary}").format(planned=planned, summary=visible(run.summary))
+    if run.outcome == "completed":
+        made = words.changes(applied)
+        return words.tr("Done, {made}. {summary}").format(made=made, summary=visible(run.summary))
+    if run.outcome == "unchanged":
+        return visible(run.summary) or words.tr("No changes needed.")
+    return visible(run.summary) or words.outcome(run.outcome)

@@ -1,0 +1,386 @@
+"""The Memory tab: three trees and the footer at the left, the editor at the right; below each other when
+narrow.
+
+Wires the parts together and answers the window's actions. It holds no rule of its own: what is shown comes
+from the session, what is typed lives in the buffers, what runs lives in the consolidation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from reverie.errors import MendableError
+from reverie.homes.base import Scope
+from reverie.ui.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Situation
+from reverie.ui.icons import Icons
+from reverie.ui.memory.bars import MessageBar
+from reverie.ui.memory.buffers import Buffers
+from reverie.ui.memory.dialogs import PathDialog
+from reverie.ui.memory.editor import EditorPane
+from reverie.ui.memory.editor_control import EditorControl
+from reverie.ui.memory.edits import Edits
+from reverie.ui.memory.footer import Footer
+from reverie.ui.memory.footer_control import FooterControl
+from reverie.ui.memory.heading import EmptyPage, Heading
+from reverie.ui.memory.tree_model import MemoryTreeModel
+from reverie.ui.memory.tree_nodes import (
+    CompanionData,
+    FileData,
+    FolderData,
+    RowData,
+    parse_shown,
+    path_of,
+)
+from reverie.ui.memory.tree_view import MemoryTreeView
+from reverie.ui.session import HomeSession, Lanes, TreeUpdate
+from reverie.ui.shown import visible
+from reverie.ui.theme import theme_of
+
+SIDE_BY_SIDE = 640
+
+
+class MemoryTab(QWidget):
+    """`situation_changed()`: what is possible is another. Set a session, then feed it by its own signals."""
+
+    situation_changed = Signal()
+
+    def __init__(
+        self, lanes: Lanes, icons: Icons, now: Callable[[], int], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._session: HomeSession | None = None
+        self._update: TreeUpdate | None = None
+        self._select_when_there = ""
+        self._focus_when_there = False
+        self.model = MemoryTreeModel(now, self)
+        self.tree = MemoryTreeView(self.model, icons)
+        self.heading = Heading()
+        self.trouble = MessageBar(icons, "trouble", closable=False)
+        self.undo_bar = MessageBar(icons, "undo")
+        self.footer = Footer(icons, now)
+        self.pane = EditorPane(icons)
+        self.buffers = Buffers(theme_of(self.palette()), self)
+        self.editor = EditorControl(self.pane, self.buffers, icons, self)
+        self.edits = Edits(self)
+        self.dreams = FooterControl(self.footer, lanes, icons, self)
+        self.no_home = EmptyPage(icons, "home")
+        self.notice = EmptyPage(icons, "orphan")
+        self._lay_out()
+        self._connect()
+
+    def _lay_out(self) -> None:
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.heading)
+        column.addWidget(self.trouble)
+        column.addWidget(self.tree, 1)
+        column.addWidget(self.undo_bar)
+        column.addWidget(self.footer)
+        self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
+        self.splitter = QSplitter()
+        self.splitter.setHandleWidth(5)
+        self.splitter.addWidget(left)
+        self.splitter.addWidget(self.pane)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setStretchFactor(0, 4)
+        self.splitter.setStretchFactor(1, 5)
+        self.splitter.setSizes([470, 600])
+        self._pages = QStackedWidget()
+        for page in (self.no_home, self.splitter, self.notice):
+            self._pages.addWidget(page)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._pages)
+        self.no_home.say(
+            self.tr("No home is open"),
+            self.tr(
+                "A home is the directory where an agent keeps what it remembers, such as ~/.mux or ~/.xum."
+            ),
+        )
+
+    def _connect(self) -> None:
+        self.tree.picked.connect(self._on_picked)
+        self.tree.opened.connect(self._on_opened)
+        self.tree.customContextMenuRequested.connect(self._show_menu)
+        self.editor.state_changed.connect(self._on_editor_state)
+        self.editor.was_read.connect(self._on_was_read)
+        self.dreams.state_changed.connect(self.situation_changed)
+        self.edits.created.connect(self._on_created)
+        self.edits.renamed.connect(self._on_renamed)
+        self.edits.deleted.connect(self._on_deleted)
+        self.edits.undone.connect(self._on_undone)
+        self.edits.failed.connect(self._on_edit_failed)
+        self.undo_bar.chosen.connect(self._on_undo_chosen)
+
+    def set_actions(self, actions: Actions) -> None:
+        """The window's actions where they are used here."""
+        menu = QMenu(self)
+        actions.fill_menu(menu, CONSOLIDATE_MENU)
+        menu.setToolTipsVisible(True)
+        self.footer.set_actions(actions["dream.run"], menu)
+        self._menu = QMenu(self)
+        actions.fill_menu(self._menu, TREE_MENU)
+        self.tree.addActions(list(actions.of_tree()))
+        self.heading.set_actions([actions[id_] for id_ in ("memory.new", "memory.pin", "memory.delete")])
+        self.no_home.set_actions([actions["home.open"], actions["home.demo"]])
+
+    # Sessions
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """Show another home, or none."""
+        old = self._session
+        if old is not None:
+            for signal, slot in self._wiring(old):
+                signal.disconnect(slot)
+        self._session, self._update = session, None
+        if session is not None:
+            for signal, slot in self._wiring(session):
+                signal.connect(slot)
+        self.editor.set_session(session)
+        self.dreams.set_session(session)
+        self.edits.forget()
+        self.undo_bar.clear()
+        self._show_page(self.splitter if session is not None else self.no_home)
+
+    def _wiring(self, session: HomeSession):  # type: ignore[no-untyped-def]
+        return (
+            (session.tree_changed, self.show_tree),
+            (session.status_changed, self.dreams.show_status),
+            (session.runs_changed, self.dreams.runs_changed),
+            (session.trouble, self.show_trouble),
+            (session.history_started, self.editor.read_again),
+        )
+
+    def show_place(self, title: str, below: str) -> None:
+        """Another workspace or project is selected; its content follows."""
+        self.heading.say(title, below)
+        self._show_page(self.splitter)
+        self.editor.close()
+        self.dreams.forget()
+        self._update = None
+
+    def show_notice(self, title: str, sentence: str) -> None:
+        """Something is selected that has no trees."""
+        self.notice.say(title, sentence)
+        self._show_page(self.notice)
+
+    @Slot(object)
+    def show_tree(self, update: TreeUpdate) -> None:
+        """The trees as they are now."""
+        self._update = update
+        self.tree.show_tree(update.tree, other=update.other)
+        self.editor.follow(update)
+        self.model.set_modified(self.editor.unsaved_paths())
+        if self._select_when_there and self.tree.select_path(self._select_when_there):
+            self._select_when_there = ""
+            if self._focus_when_there:
+                self.editor.open(self.tree.current_data(), focus=True)
+        self.situation_changed.emit()
+
+    @property
+    def has_full_tree(self) -> bool:
+        """Descriptions, sizes and pins are shown, not only names."""
+        return self._update is not None and not self._update.names_only
+
+    @Slot(object)
+    def show_trouble(self, error: MendableError | None) -> None:
+        """The home cannot be read now: say so, and keep the last trees, greyed."""
+        if error is None:
+            self.trouble.clear()
+        else:
+            self.trouble.say_error(error)
+        self.tree.setEnabled(error is None)
+        self.dreams.set_available(error is None)
+
+    def _show_page(self, page: QWidget) -> None:
+        self._pages.setCurrentWidget(page)
+        self.situation_changed.emit()
+
+    # The tree's selection
+
+    @Slot(object)
+    def _on_picked(self, data: RowData | None) -> None:
+        if isinstance(data, FileData | CompanionData):
+            self.editor.pick(data)
+        self.situation_changed.emit()
+
+    @Slot(object)
+    def _on_opened(self, data: RowData | None) -> None:
+        if isinstance(data, FileData | CompanionData):
+            self.editor.open(data, focus=True)
+        elif data is not None:
+            index = self.tree.currentIndex()
+            self.tree.setExpanded(index, not self.tree.isExpanded(index))
+
+    @Slot(QPoint)
+    def _show_menu(self, at: QPoint) -> None:
+        self._menu.popup(self.tree.viewport().mapToGlobal(at))
+
+    @Slot()
+    def _on_was_read(self) -> None:
+        if self._session is not None and self.editor.file is not None:
+            data = self.tree.current_data()
+            if isinstance(data, FileData) and data.changed:
+                self._session.look_again()
+
+    @Slot()
+    def _on_editor_state(self) -> None:
+        self.model.set_modified(self.editor.unsaved_paths())
+        self.situation_changed.emit()
+
+    # Hand edits
+
+    def new_memory(self) -> None:
+        update = self._update
+        if update is None or self._session is None:
+            return
+        scopes = [scope for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
+                  if update.view.scopes[scope].root is not None]  # fmt: skip
+        scope, folder = self._place()
+        asked = PathDialog.ask_new(self, scopes, scope, folder, self._is_taken)
+        if asked is not None:
+            self.edits.create(self._session, update.context, asked.path, asked.description)
+
+    def rename_selected(self) -> None:
+        data = self.tree.current_data()
+        if isinstance(data, FileData | FolderData) and self._session is not None and self._update is not None:
+            rel = data.file.rel if isinstance(data, FileData) else data.rel
+            new_path = PathDialog.ask_rename(self, data.scope, rel, self._is_taken)
+            if new_path is not None:
+                self.edits.rename(self._session, self._update.context, data.path, new_path)
+
+    def delete_selected(self) -> None:
+        data = self.tree.current_data()
+        if isinstance(data, FileData | FolderData) and self._session is not None and self._update is not None:
+            self.edits.delete(self._session, self._update.context, data.path)
+            self.tree.select_after_removal(data.path)
+
+    def toggle_pin(self) -> None:
+        data = self.tree.current_data()
+        if isinstance(data, FileData) and self._session is not None and self._update is not None:
+            pinned = data.file.usage.pinned
+            self.edits.pin(self._session, self._update.context, data.path, not pinned)
+            self.situation_changed.emit()  # the action's check mark waits for the sidecar, too
+
+    def edit_selected(self) -> None:
+        self._on_opened(self.tree.current_data())
+
+    def focus_tree(self) -> None:
+        """Into the tree, on a row."""
+        self.tree.setFocus()
+        if not self.tree.currentIndex().isValid():
+            self.tree.setCurrentIndex(self.model.index(0))
+
+    def copy_path(self) -> None:
+        path = path_of(self.tree.current_data())
+        if path:
+            QGuiApplication.clipboard().setText(path)
+
+    def _place(self) -> tuple[Scope, str]:
+        """Where a new memory would go: beside or inside what is selected."""
+        path = path_of(self.tree.current_data())
+        parsed = parse_shown(path) if path else None
+        if parsed is None:
+            keys = self.tree.current_scope()
+            return (Scope(keys) if keys else Scope.WORKSPACE), ""
+        scope, segments = parsed
+        if isinstance(self.tree.current_data(), FileData):
+            segments = segments[:-1]
+        return scope, "/".join(segments)
+
+    def _is_taken(self, path: str) -> bool:
+        tree = self.model.memory_tree
+        return path in tree.files or path in tree.folders
+
+    @Slot(str)
+    def _on_created(self, path: str) -> None:
+        self._select_soon(path, focus=True)
+
+    @Slot(str, str)
+    def _on_renamed(self, old: str, new: str) -> None:
+        self.editor.renamed(old, new)
+        self._select_soon(new, focus=False)
+        self._offer_undo(self.tr("Renamed {old} to {new}").format(old=_name(old), new=_name(new)))
+
+    @Slot(str)
+    def _on_deleted(self, path: str) -> None:
+        self._offer_undo(self.tr("Deleted {name}").format(name=_name(path)))
+
+    @Slot(str, str)
+    def _on_undone(self, sentence: str, path: str) -> None:
+        self.undo_bar.say(visible(sentence))
+        self._select_soon(path, focus=False)
+        self.situation_changed.emit()
+
+    @Slot(object)
+    def _on_edit_failed(self, error: MendableError) -> None:
+        self.undo_bar.say_error(error)
+        self.situation_changed.emit()
+
+    def _offer_undo(self, sentence: str) -> None:
+        buttons = [("undo", self.tr("Undo"), self.tr("Take it back"))] if self.edits.last is not None else []
+        self.undo_bar.say(sentence, buttons=buttons)
+        self.situation_changed.emit()
+
+    @Slot(str)
+    def _on_undo_chosen(self, _key: str) -> None:
+        self.edits.undo()
+
+    def _select_soon(self, path: str, *, focus: bool) -> None:
+        """Select `path` as soon as the watcher has brought it; it may be there already."""
+        self._focus_when_there = focus
+        self._select_when_there = path
+        if self.tree.select_path(path):
+            self._select_when_there = ""
+            if focus:
+                self.editor.open(self.tree.current_data(), focus=True)
+
+    # What is possible
+
+    def situation(self, now: Situation) -> Situation:
+        """`now` with what this tab knows."""
+        data = self.tree.current_data() if self._update is not None else None
+        file = self.editor.file
+        return replace(
+            now,
+            context=self._update is not None and self.tree.isEnabled(),
+            file=isinstance(data, FileData) and self.tree.isEnabled(),
+            folder=isinstance(data, FolderData) and self.tree.isEnabled(),
+            companion=isinstance(data, CompanionData),
+            pinned=isinstance(data, FileData) and data.file.usage.pinned,
+            open_file=file is not None,
+            writable=file is not None and not file.read_only and not file.saving,
+            modified=file is not None and (file.buffer.modified or file.buffer.banner in ("deleted", "gone")),
+            any_modified=bool(self.buffers.unsaved()),
+            undo=self.edits.last is not None,
+            running=self.dreams.jobs.running,
+            can_consolidate=not self.dreams.obstacle,
+        )
+
+    # Width
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wide = event.size().width() >= SIDE_BY_SIDE
+        orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
+        if self.splitter.orientation() != orientation:
+            self.splitter.setOrientation(orientation)
+            share = (4, 5) if wide else (3, 2)
+            extent = event.size().width() if wide else event.size().height()
+            self.splitter.setSizes([extent * part // sum(share) for part in share])
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "buffers"):
+            self.buffers.set_theme(theme_of(self.palette()))
+
+
+def _name(path: str) -> str:
+    return visible(path.rpartition("/")[2])

@@ -1,0 +1,155 @@
+"""How a row of the memory tree is drawn: sign, name, dim description, then marks and use at the right edge.
+
+Everything comes in one `RowLook`; nothing is measured twice per row that does not depend on the row. The
+widths adapt: in a narrow tree the use figures go first, then the description, never the name or the marks.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from reverie.ui.icons import Icons
+from reverie.ui.memory.tree_model import Role, RowLook
+from reverie.ui.theme import GAP, SIGN_CONTRAST, UNIT, dimmed, readable, tabular, theme_of
+
+_SIGN = 16
+_WIDE = 330
+_NARROWEST_DETAIL = 48
+_ROW_ROLE = int(Role.ROW)
+
+
+class MemoryDelegate(QStyledItemDelegate):
+    """Draws one-line rows of one height."""
+
+    def __init__(self, icons: Icons, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._use_width: dict[str, int] = {}
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        metrics = QFontMetrics(option.font)
+        return QSize(120, max(metrics.height(), _SIGN) + GAP)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        look = index.data(_ROW_ROLE)
+        view = option.widget
+        style = view.style()
+        style.drawPrimitive(QStyle.PrimitiveElement.PE_PanelItemViewItem, option, painter, view)
+        if look is None:
+            return
+        painter.save()
+        painter.setClipRect(option.rect)
+        self._draw(painter, option, look, _Colours(option, look))
+        painter.restore()
+
+    def _draw(
+        self, painter: QPainter, option: QStyleOptionViewItem, look: RowLook, colours: _Colours
+    ) -> None:
+        area = option.rect.adjusted(UNIT // 2, 0, -GAP, 0)
+        ratio = painter.device().devicePixelRatioF()
+        if look.icon:
+            sign = self._icons.pixmap(look.icon, _SIGN, colours.sign, ratio)
+            painter.drawPixmap(area.left(), _centred(area, _SIGN), sign)
+            area.setLeft(area.left() + _SIGN + 6)
+        font = QFont(option.font)
+        font.setBold(look.kind == "scope")
+        font.setItalic(look.kind in ("companion", "notice"))
+        right = self._draw_marks(painter, option, area, look, colours, ratio)
+        area.setRight(right)
+        metrics = QFontMetrics(font)
+        painter.setFont(font)
+        painter.setPen(colours.name)
+        name = metrics.elidedText(look.name, Qt.TextElideMode.ElideMiddle, area.width())
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, name)
+        area.setLeft(area.left() + metrics.horizontalAdvance(name) + GAP + 2)
+        if look.modified:
+            area.setLeft(self._draw_dot(painter, area, colours.warn) + GAP)
+        if look.detail and area.width() >= _NARROWEST_DETAIL:
+            painter.setFont(option.font)
+            painter.setPen(colours.dim)
+            text = QFontMetrics(option.font).elidedText(
+                look.detail, Qt.TextElideMode.ElideRight, area.width()
+            )
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
+
+    def _draw_marks(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        area: QRect,
+        look: RowLook,
+        colours: _Colours,
+        ratio: float,
+    ) -> int:
+        """Use, pin, warning and badge from the right edge inwards; returns where the name must end."""
+        right = area.right()
+        if look.kind == "file" and option.rect.right() > _WIDE:
+            # Reserved on every file row of a wide tree, so that marks stand in one column.
+            width = self._width_of_use(option.font)
+            if look.use:
+                painter.setFont(tabular(option.font))
+                painter.setPen(colours.dim)
+                slot = QRect(right - width, area.top(), width, area.height())
+                painter.drawText(slot, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, look.use)
+            right -= width + GAP
+        for shown, name, colour in (
+            (look.pinned, "pin", colours.accent),
+            (look.warning, "warning", colours.warn),
+            (look.badge, "edited", colours.accent),
+        ):
+            if shown:
+                right -= _SIGN
+                painter.drawPixmap(
+                    right, _centred(area, _SIGN), self._icons.pixmap(name, _SIGN, colour, ratio)
+                )
+                right -= UNIT
+        return right - UNIT
+
+    def _draw_dot(self, painter: QPainter, area: QRect, colour: QColor) -> int:
+        size = 7
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        painter.drawEllipse(area.left() - 2, _centred(area, size), size, size)
+        return area.left() + size - 2
+
+    def _width_of_use(self, font: QFont) -> int:
+        key = font.key()
+        if key not in self._use_width:
+            self._use_width[key] = QFontMetrics(tabular(font)).horizontalAdvance("999× · 59 min")
+        return self._use_width[key]
+
+
+class _Colours:
+    """The row's colours on its own background, selected or not."""
+
+    def __init__(self, option: QStyleOptionViewItem, look: RowLook) -> None:
+        palette = option.palette
+        theme = theme_of(palette)
+        group = (
+            QPalette.ColorGroup.Active
+            if option.state & QStyle.StateFlag.State_Active
+            else QPalette.ColorGroup.Inactive
+        )
+        if option.state & QStyle.StateFlag.State_Selected:
+            back = palette.color(group, QPalette.ColorRole.Highlight)
+            text = readable(palette.color(group, QPalette.ColorRole.HighlightedText), back)
+            self.name = text
+            self.dim = dimmed(text, back)
+            self.sign = self.dim
+            self.accent = readable(theme.accent, back, SIGN_CONTRAST)
+            self.warn = readable(theme.warn, back, SIGN_CONTRAST)
+        else:
+            self.name = theme.dim if look.quiet else theme.text
+            self.dim = theme.dim
+            self.sign = theme.dim
+            self.accent = theme.accent
+            self.warn = theme.warn
+
+
+def _centred(area: QRect, height: int) -> int:
+    return area.top() + (area.height() - height) // 2

@@ -1,0 +1,267 @@
+"""The memory tree as Qt shows it: one model, three roots. What a row says, in roles; how it looks is the
+delegate's.
+
+Names, descriptions and reasons come from disk: they are shown escaped, tool tips are never markup of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from PySide6.QtCore import QModelIndex, QObject, Qt
+
+from reverie.ui import words
+from reverie.ui.memory.tree_nodes import (
+    EMPTY,
+    CompanionData,
+    FileData,
+    FolderData,
+    MemoryTree,
+    NoticeData,
+    ScopeData,
+    path_keys,
+    path_of,
+)
+from reverie.ui.node_model import BRANCH_FLAGS, LEAF_FLAGS, NOTICE_FLAGS, NodeModel
+from reverie.ui.rows import Node
+from reverie.ui.shown import as_tooltip, human_size, visible
+
+_USER = int(Qt.ItemDataRole.UserRole)
+
+
+class Role(IntEnum):
+    """What the tree's rows know beyond Qt's own roles."""
+
+    KIND = _USER + 1  # "scope", "folder", "file", "companion", "notice"
+    PATH = _USER + 2  # memory path, or ""
+    PINNED = _USER + 3
+    BADGE = _USER + 4  # edited by someone else since last opened
+    SIZE = _USER + 5  # bytes, or None while unknown
+    WARNING = _USER + 6  # why the agent does not see it, or ""
+    MODIFIED = _USER + 7  # unsaved text in the editor
+    DETAIL = _USER + 8  # dim text after the name
+    USE = _USER + 9  # "5× · 2 d"
+    ROW = _USER + 10  # everything the delegate draws, as one `RowLook`
+    DATA = _USER + 11  # the node's data
+
+
+@dataclass(frozen=True, slots=True)
+class RowLook:
+    """Everything a painter needs of a row, in one call across the language border."""
+
+    kind: str
+    name: str
+    detail: str
+    use: str
+    icon: str
+    pinned: bool = False
+    badge: bool = False
+    warning: bool = False
+    modified: bool = False
+    quiet: bool = False
+
+
+_DISPLAY = int(Qt.ItemDataRole.DisplayRole)
+_TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)
+_ACCESSIBLE = int(Qt.ItemDataRole.AccessibleTextRole)
+_EDIT = int(Qt.ItemDataRole.EditRole)
+
+
+class MemoryTreeModel(NodeModel):
+    """Three roots: Workspace, Project, Global. Call `show_tree`; mark unsaved files with `set_modified`."""
+
+    def __init__(self, now: Callable[[], int], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._now = now
+        self._modified: frozenset[str] = frozenset()
+        self.memory_tree: MemoryTree = EMPTY
+
+    def show_tree(self, tree: MemoryTree) -> None:
+        """The next state of the same context."""
+        self.memory_tree = tree
+        self.set_tree(tree.root)
+
+    def show_other(self, tree: MemoryTree) -> None:
+        """Another context: nothing of the old rows survives."""
+        self.memory_tree = tree
+        self.reset_tree(tree.root)
+
+    def set_modified(self, paths: Collection[str]) -> None:
+        """The memory paths with unsaved text."""
+        after = frozenset(paths)
+        changed = after ^ self._modified
+        self._modified = after
+        for path in changed:
+            self.touch(self.index_at(path))
+
+    def index_at(self, path: str, *, reveal: bool = False) -> QModelIndex:
+        """The row of a memory path, whether it is a file, a folder or a scope root."""
+        for folder in (False, True):
+            keys = path_keys(path, folder=folder)
+            index = self.index_of(keys, reveal=reveal) if keys else QModelIndex()
+            if index.isValid():
+                return index
+        return QModelIndex()
+
+    def file_at(self, path: str) -> FileData | None:
+        node = self.memory_tree.files.get(path)
+        return node.data if node is not None else None
+
+    def node_flags(self, node: Node) -> Qt.ItemFlag:
+        match node.data:
+            case NoticeData():
+                return NOTICE_FLAGS
+            case ScopeData() | FolderData():
+                return BRANCH_FLAGS
+            case _:
+                return LEAF_FLAGS
+
+    def value(self, node: Node, role: int) -> Any:
+        data = node.data
+        match role:
+            case Role.ROW:
+                return self._look(data)
+            case Role.DATA:
+                return data
+            case Role.KIND:
+                return _kind(data)
+            case Role.PATH:
+                return path_of(data)
+            case _ if role in (_DISPLAY, _EDIT):
+                return self._look(data).name
+            case _ if role == _TOOLTIP:
+                return as_tooltip(*self.tooltip_lines(data))
+            case _ if role == _ACCESSIBLE:
+                return self._accessible(data)
+            case _:
+                return self._single(data, role)
+
+    def _single(self, data: Any, role: int) -> Any:
+        if role not in _SINGLE:
+            return None
+        if role == Role.SIZE:
+            known = isinstance(data, FileData) and not data.names_only
+            return data.file.size if known else None
+        look = self._look(data)
+        return {
+            Role.PINNED: look.pinned,
+            Role.BADGE: look.badge,
+            Role.WARNING: data.file.unseen_reason if look.warning and isinstance(data, FileData) else "",
+            Role.MODIFIED: look.modified,
+            Role.DETAIL: look.detail,
+            Role.USE: look.use,
+        }[Role(role)]
+
+    def _look(self, data: Any) -> RowLook:
+        match data:
+            case FileData():
+                file = data.file
+                return RowLook(
+                    "file",
+                    visible(data.name),
+                    visible(file.description),
+                    self._use(data),
+                    "file",
+                    pinned=file.usage.pinned,
+                    badge=data.changed,
+                    warning=not file.seen_by_agent and not data.names_only,
+                    modified=data.path in self._modified,
+                )
+            case FolderData():
+                return RowLook("folder", visible(data.name), str(data.notes), "", "folder")
+            case ScopeData():
+                detail = "" if data.reason else words.notes(data.notes)
+                return RowLook(
+                    "scope",
+                    words.scope_name(data.scope),
+                    detail,
+                    "",
+                    data.scope.value,
+                    warning=bool(data.problems),
+                    quiet=bool(data.reason),
+                )
+            case CompanionData():
+                companion = data.companion
+                detail = self.tr("read by the agent") if companion.exists else self.tr("not there yet")
+                return RowLook(
+                    "companion", visible(companion.label), detail, "", "companion", quiet=not companion.exists
+                )
+            case NoticeData():
+                text = data.text or self.tr("Nothing here yet. Ctrl+N creates the first memory.")
+                return RowLook("notice", visible(text), "", "", "", quiet=True)
+        return RowLook("", "", "", "", "")
+
+    def _use(self, data: FileData) -> str:
+        usage = data.file.usage
+        if data.names_only or not usage.access_count:
+            return ""
+        if usage.last_accessed_at is None:
+            return f"{usage.access_count}×"
+        return f"{usage.access_count}× · {words.short_age(self._now(), usage.last_accessed_at)}"
+
+    def tooltip_lines(self, data: Any) -> list[str]:
+        """What a tool tip says of a row, one fact a line."""
+        match data:
+            case FileData():
+                return [data.path, *self._file_facts(data)]
+            case FolderData():
+                return [data.path, words.notes(data.notes)]
+            case ScopeData():
+                return [words.scope_name(data.scope), data.reason, *data.problems]
+            case CompanionData():
+                return [str(data.companion.path), self.tr("The agent reads it beside its memories.")]
+            case NoticeData():
+                return [data.text]
+        return []
+
+    def _file_facts(self, data: FileData) -> list[str]:
+        file = data.file
+        if data.names_only:
+            return []
+        usage = file.usage
+        facts = [file.description, human_size(file.size)]
+        if usage.access_count:
+            facts.append(words.uses(usage.access_count))
+        if usage.last_accessed_at is not None:
+            facts.append(self.tr("Last used {when}").format(when=words.when(usage.last_accessed_at)))
+        if usage.last_write_at is not None:
+            facts.append(self.tr("Last written {when}").format(when=words.when(usage.last_write_at)))
+        if usage.pinned:
+            facts.append(self.tr("Pinned: a consolidation never deletes or renames it"))
+        if data.changed:
+            facts.append(self.tr("Edited by someone else since you last opened it"))
+        if not file.seen_by_agent:
+            facts.append(self.tr("The agent does not see it: {reason}").format(reason=file.unseen_reason))
+        if data.path in self._modified:
+            facts.append(self.tr("Not saved yet"))
+        return facts
+
+    def _accessible(self, data: Any) -> str:
+        look = self._look(data)
+        parts = [look.name, look.detail]
+        if look.pinned:
+            parts.append(self.tr("pinned"))
+        if look.badge:
+            parts.append(self.tr("edited by someone else"))
+        if look.warning:
+            parts.append(self.tr("warning"))
+        if look.modified:
+            parts.append(self.tr("not saved"))
+        return ", ".join(part for part in parts if part)
+
+
+_SINGLE = frozenset((Role.PINNED, Role.BADGE, Role.SIZE, Role.WARNING, Role.MODIFIED, Role.DETAIL, Role.USE))
+_KINDS: dict[type, str] = {
+    FileData: "file",
+    FolderData: "folder",
+    ScopeData: "scope",
+    CompanionData: "companion",
+    NoticeData: "notice",
+}
+
+
+def _kind(data: Any) -> str:
+    return _KINDS.get(type(data), "")

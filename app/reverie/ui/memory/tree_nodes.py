@@ -1,0 +1,250 @@
+"""The memory tree as values: what the three scopes hold, as `rows.Node`s that share what did not change.
+
+Pure and without Qt; built on a worker thread from a `MemoryView`. Order in a folder: companions, folders,
+files, each by UTF-16 code unit of the name (the agent's own order). Keys: `workspace`, `project`, `global`
+for the roots, then `c:` companion, `d:` folder, `f:` file, `n:` notice plus the name, so that a file that
+becomes a folder is another row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from reverie.homes.base import Companion, Scope
+from reverie.memory.paths import ROOT, parse_memory_path, utf16_key
+from reverie.ui.rows import Node, shared
+
+if TYPE_CHECKING:
+    from reverie.memory.listing import MemoryFile, ScopeListing
+    from reverie.services.views import MemoryView
+
+SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeData:
+    """A scope root. `reason` says why it is not available; empty when it is."""
+
+    scope: Scope
+    notes: int
+    reason: str
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FolderData:
+    scope: Scope
+    rel: str
+    notes: int
+
+    @property
+    def name(self) -> str:
+        return self.rel.rpartition("/")[2]
+
+    @property
+    def path(self) -> str:
+        return f"{ROOT}/{self.scope.value}/{self.rel}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileData:
+    """A memory. With `names_only` nothing but its name is known yet."""
+
+    scope: Scope
+    file: MemoryFile
+    changed: bool
+    names_only: bool
+
+    @property
+    def name(self) -> str:
+        return str(self.file.rel).rpartition("/")[2]
+
+    @property
+    def path(self) -> str:
+        return f"{ROOT}/{self.scope.value}/{self.file.rel}"
+
+
+@dataclass(frozen=True, slots=True)
+class CompanionData:
+    companion: Companion
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeData:
+    """A row that only says something."""
+
+    kind: Literal["unavailable", "empty"]
+    text: str = ""
+
+
+RowData = ScopeData | FolderData | FileData | CompanionData | NoticeData
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTree:
+    """A tree with its files and folders by memory path, for the next build to share and for lookups."""
+
+    root: Node
+    files: Mapping[str, Node] = field(default_factory=dict)
+    folders: Mapping[str, Node] = field(default_factory=dict)
+
+
+EMPTY = MemoryTree(Node("", None))
+
+
+def build_tree(
+    view: MemoryView,
+    previous: MemoryTree = EMPTY,
+    *,
+    names_only: bool = False,
+    changed: frozenset[str] = frozenset(),
+) -> MemoryTree:
+    """The tree of `view`. `changed` are the memory paths that wear the "edited by someone else" badge."""
+    files: dict[str, Node] = {}
+    folders: dict[str, Node] = {}
+    old_roots = {node.key: node for node in previous.root.children}
+    roots: list[Node] = []
+    for scope in SCOPES:
+        listing = view.scopes.get(scope)
+        if listing is None:
+            continue
+        companions = [companion for companion in view.companions if companion.scope is scope]
+        build = _ScopeBuild(scope, previous, names_only, changed, files, folders)
+        roots.append(build.root(listing, companions, old_roots.get(scope.value)))
+    return MemoryTree(shared(previous.root, "", None, tuple(roots)), files, folders)
+
+
+def path_keys(path: str, *, folder: bool = False) -> tuple[str, ...]:
+    """The keys that lead to a memory path in the tree."""
+    parsed = parse_shown(path)
+    if parsed is None:
+        return ()
+    scope, segments = parsed
+    if not segments:
+        return (scope.value,)
+    kinds = ["d:"] * (len(segments) - 1) + ["d:" if folder else "f:"]
+    return (scope.value, *(kind + name for kind, name in zip(kinds, segments, strict=True)))
+
+
+def parse_shown(path: str) -> tuple[Scope, tuple[str, ...]] | None:
+    """Scope and segments of a path that is in the tree; names found on disk need not pass the agent's
+    rules."""
+    head, _, rest = path.removeprefix(ROOT + "/").partition("/")
+    try:
+        scope = Scope(head)
+    except ValueError:
+        return None
+    return scope, tuple(segment for segment in rest.split("/") if segment)
+
+
+def path_of(data: RowData | None) -> str:
+    """The memory path of a row; empty for rows that are none."""
+    match data:
+        case FileData() | FolderData():
+            return data.path
+        case ScopeData():
+            return f"{ROOT}/{data.scope.value}"
+        case _:
+            return ""
+
+
+def name_problem(text: str) -> str:
+    """Why `text` cannot be the path of a new memory, as a sentence; empty if it can."""
+    from reverie.errors import PathRuleError
+
+    try:
+        parsed = parse_memory_path(text)
+    except PathRuleError as error:
+        return error.cause
+    if parsed.scope is None or not parsed.segments:
+        return "it names no file."
+    return ""
+
+
+class _ScopeBuild:
+    """Builds one scope; `files` and `folders` collect what the tree is looked up by."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        previous: MemoryTree,
+        names_only: bool,
+        changed: frozenset[str],
+        files: dict[str, Node],
+        folders: dict[str, Node],
+    ) -> None:
+        self.scope = scope
+        self.previous = previous
+        self.names_only = names_only
+        self.changed = changed
+        self.files = files
+        self.folders = folders
+        self.prefix = f"{ROOT}/{scope.value}/"
+
+    def root(self, listing: ScopeListing, companions: Sequence[Companion], old: Node | None) -> Node:
+        beside = tuple(
+            _reuse(old, "c:" + companion.label, CompanionData(companion)) for companion in companions
+        )
+        if listing.unavailable:
+            notice = _reuse(old, "n:unavailable", NoticeData("unavailable", listing.unavailable))
+            data = ScopeData(self.scope, 0, listing.unavailable, listing.problems)
+            return shared(old, self.scope.value, data, (*beside, notice))
+        content = self._content(listing)
+        if not content:
+            content = (_reuse(old, "n:empty", NoticeData("empty")),)
+        data = ScopeData(self.scope, len(listing.files), "", listing.problems)
+        return shared(old, self.scope.value, data, (*beside, *content))
+
+    def _content(self, listing: ScopeListing) -> tuple[Node, ...]:
+        in_folder: dict[str, list[Node]] = {}
+        for file in listing.files:
+            in_folder.setdefault(file.rel.rpartition("/")[0], []).append(self._file(file))
+        folders = _with_ancestors([*listing.directories, *in_folder])
+        below: dict[str, list[tuple[str, Node]]] = {}
+        notes: dict[str, int] = {}
+        # Deepest first, so that a folder's children exist before the folder.
+        for rel in sorted(folders, key=lambda rel: rel.count("/"), reverse=True):
+            files = in_folder.get(rel, [])
+            inner = _sorted_folders(below.pop(rel, []))
+            total = len(files) + sum(node.data.notes for node in inner)
+            notes[rel] = total
+            path = self.prefix + rel
+            data = FolderData(self.scope, rel, total)
+            parent, _, name = rel.rpartition("/")
+            node = shared(self.previous.folders.get(path), "d:" + name, data, (*inner, *files))
+            self.folders[path] = node
+            below.setdefault(parent, []).append((name, node))
+        return (*_sorted_folders(below.get("", [])), *in_folder.get("", []))
+
+    def _file(self, file: MemoryFile) -> Node:
+        path = self.prefix + file.rel
+        changed = path in self.changed
+        old = self.previous.files.get(path)
+        if old is not None and old.data.changed == changed and old.data.names_only == self.names_only:
+            same = old.data.file is file or old.data.file == file
+            node = old if same else Node(old.key, FileData(self.scope, file, changed, self.names_only))
+        else:
+            data = FileData(self.scope, file, changed, self.names_only)
+            node = Node("f:" + data.name, data)
+        self.files[path] = node
+        return node
+
+
+def _reuse(parent: Node | None, key: str, data: RowData) -> Node:
+    children = parent.children if parent is not None else ()
+    return shared(next((child for child in children if child.key == key), None), key, data)
+
+
+def _with_ancestors(rels: Iterable[str]) -> set[str]:
+    known: set[str] = set()
+    for rel in rels:
+        while rel and rel not in known:
+            known.add(rel)
+            rel = rel.rpartition("/")[0]
+    return known
+
+
+def _sorted_folders(named: Iterable[tuple[str, Node]]) -> tuple[Node, ...]:
+    return tuple(node for _, node in sorted(named, key=lambda pair: utf16_key(pair[0])))

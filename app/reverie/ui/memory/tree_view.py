@@ -1,0 +1,230 @@
+"""The view of the memory tree: keeps what a person selected, opened and scrolled to, whatever the files do.
+
+Expansion is remembered by key, so a folder that comes back is open again. A selected file that vanishes
+leaves nothing selected (a neighbour would show another text in the editor), unless it was deleted here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QTreeView, QWidget
+
+from reverie.ui.icons import Icons
+from reverie.ui.memory.tree_delegate import MemoryDelegate
+from reverie.ui.memory.tree_model import MemoryTreeModel
+from reverie.ui.memory.tree_nodes import SCOPES, FileData, MemoryTree, RowData, ScopeData, path_of
+from reverie.ui.node_model import AnyIndex
+
+_NEAR_END = 50
+_TYPE_AHEAD_S = 1.0
+
+Keys = tuple[str, ...]
+
+
+class MemoryTreeView(QTreeView):
+    """`picked(object)`: a person selected another row (its data, or None). `opened(object)`: Enter or double
+    click."""
+
+    picked = Signal(object)
+    opened = Signal(object)
+
+    def __init__(self, model: MemoryTreeModel, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._memory = model
+        self._replaying = False
+        self._opened: set[Keys] = {(scope.value,) for scope in SCOPES}
+        self._selected: Keys = ()
+        self._after_removal: str = ""
+        self._typed = ""
+        self._typed_at = 0.0
+        self.setModel(model)
+        self.setItemDelegate(MemoryDelegate(icons, self))
+        self.setHeaderHidden(True)
+        self.setUniformRowHeights(True)
+        self.setAccessibleName(self.tr("Memories"))
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.setIndentation(16)
+        self.setMouseTracking(True)
+        self.expanded.connect(self._on_expanded)
+        self.collapsed.connect(self._on_collapsed)
+        self.activated.connect(self._on_activated)
+        model.rowsInserted.connect(self._on_rows_inserted)
+        self.selectionModel().currentChanged.connect(self._on_current_changed)
+        self.verticalScrollBar().valueChanged.connect(self._reveal_near_end)
+
+    # What is shown
+
+    def show_tree(self, tree: MemoryTree, *, other: bool) -> None:
+        """The next state of the tree; `other`: of another context."""
+        self._replaying = True
+        try:
+            if other:
+                self._memory.show_other(tree)
+                self._restore_expansion()
+                self._selected = ()
+                self.scrollToTop()
+            else:
+                self._memory.show_tree(tree)
+        finally:
+            self._replaying = False
+        if not other:
+            self._restore_selection()
+        self._reveal_near_end()
+
+    def data_at(self, index: AnyIndex) -> RowData | None:
+        node = self._memory.node(index)
+        return node.data if node is not None else None
+
+    def current_data(self) -> RowData | None:
+        return self.data_at(self.currentIndex())
+
+    def select_path(self, path: str, *, tell: bool = True) -> bool:
+        """Select and show a memory path; False if there is no such row."""
+        index = self._memory.index_at(path, reveal=True)
+        if not index.isValid():
+            return False
+        self._replaying = not tell
+        self._select(index)
+        self._replaying = False
+        self.scrollTo(index)
+        return True
+
+    def select_after_removal(self, path: str) -> None:
+        """`path` is about to go by our own hand: its neighbour is selected then."""
+        index = self._memory.index_at(path)
+        neighbour = index.siblingAtRow(index.row() + 1)
+        if not neighbour.isValid():
+            neighbour = index.siblingAtRow(index.row() - 1)
+        data = self.data_at(neighbour)
+        self._after_removal = path_of(data) if isinstance(data, FileData) else ""
+
+    def current_scope(self) -> str:
+        """The scope of the selected row; empty if nothing is selected."""
+        keys = self._memory.keys(self.currentIndex())
+        return keys[0] if keys else ""
+
+    # What survives
+
+    def _restore_expansion(self) -> None:
+        for keys in sorted(self._opened, key=len):
+            index = self._memory.index_of(keys)
+            if index.isValid():
+                self.setExpanded(index, True)
+
+    def _restore_selection(self) -> None:
+        current = self._memory.keys(self.currentIndex())
+        if not self._selected or current == self._selected:
+            return
+        index = self._memory.index_of(self._selected)
+        if index.isValid():
+            self._replaying = True
+            self._select(index)
+            self._replaying = False
+        elif self._after_removal:
+            follow, self._after_removal = self._after_removal, ""
+            self.select_path(follow)
+        else:
+            self._replaying = True
+            self.selectionModel().clear()
+            self._replaying = False
+
+    def _select(self, index: QModelIndex) -> None:
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
+        if self._replaying:
+            return
+        self._selected = self._memory.keys(current)
+        self.picked.emit(self.data_at(current))
+
+    @Slot(QModelIndex)
+    def _on_expanded(self, index: QModelIndex) -> None:
+        self._opened.add(self._memory.keys(index))
+
+    @Slot(QModelIndex)
+    def _on_collapsed(self, index: QModelIndex) -> None:
+        self._opened.discard(self._memory.keys(index))
+
+    @Slot(QModelIndex, int, int)
+    def _on_rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
+        node = self._memory.node(parent) if parent.isValid() else self._memory.tree
+        if node is None:
+            return
+        keys = self._memory.keys(parent)
+        wanted = {opened[-1] for opened in self._opened if opened[:-1] == keys}
+        for place, child in enumerate(node.children[: last + 1]) if wanted else ():
+            if place >= first and child.key in wanted:
+                self.setExpanded(self._memory.index(place, 0, parent), True)
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        self.opened.emit(self.data_at(index))
+
+    # Wide levels
+
+    @Slot()
+    def _reveal_near_end(self) -> None:
+        """Show more of every wide level whose end is near the viewport."""
+        wide: list[QModelIndex] = []
+        for index in self._visible():
+            parent = index.parent()
+            near = index.row() >= self._memory.rowCount(parent) - _NEAR_END
+            if near and self._memory.hidden_rows(parent) and parent not in wide:
+                wide.append(parent)
+        for parent in wide:
+            self._memory.reveal_more(parent)
+
+    def _visible(self) -> Iterable[QModelIndex]:
+        index = self.indexAt(self.viewport().rect().topLeft())
+        bottom = self.viewport().rect().bottom()
+        while index.isValid() and self.visualRect(index).top() <= bottom:
+            yield index
+            index = self.indexBelow(index)
+
+    # Keys
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            if self.currentIndex().isValid():
+                self.opened.emit(self.current_data())
+            return
+        super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Type-ahead by name. Qt looks at the rows shown; rows beyond a level's limit are looked at here."""
+        now = time.monotonic()
+        self._typed = search if now - self._typed_at > _TYPE_AHEAD_S else self._typed + search
+        self._typed_at = now
+        super().keyboardSearch(search)
+        wanted = self._typed.casefold()
+        if self._name(self.currentIndex()).casefold().startswith(wanted):
+            return
+        parent = self.currentIndex().parent()
+        node = self._memory.node(parent)
+        if node is None or not self._memory.hidden_rows(parent):
+            return
+        for child in node.children[self._memory.rowCount(parent) :]:
+            if isinstance(child.data, FileData) and child.data.name.casefold().startswith(wanted):
+                index = self._memory.index_of((*self._memory.keys(parent), child.key), reveal=True)
+                self._select(index)
+                self.scrollTo(index)
+                return
+
+    def _name(self, index: QModelIndex) -> str:
+        return str(index.data() or "")
+
+    def collapse_folders(self) -> None:
+        """Close every folder; the scopes stay open."""
+        for index in list(self._memory.walk()):
+            if not isinstance(self.data_at(index), ScopeData):
+                self.collapse(index)

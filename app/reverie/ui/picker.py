@@ -1,0 +1,223 @@
+"""The list at the left: homes, their projects, and the workspaces of each. What is selected is shown in the
+tabs.
+
+Archived and multi-project workspaces are marked; stores that nothing points at stand under a node of their
+own. Built as `rows.Node`s, so that a changed project list moves only what changed and the selection stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QAbstractItemView, QTreeView, QWidget
+
+from reverie.ui.icons import Icons
+from reverie.ui.node_model import AnyIndex, NodeModel
+from reverie.ui.rows import Node, shared
+from reverie.ui.shown import as_tooltip, visible
+
+if TYPE_CHECKING:
+    from reverie.homes.base import HomeContents, Workspace
+
+_DISPLAY = int(Qt.ItemDataRole.DisplayRole)
+_DECORATION = int(Qt.ItemDataRole.DecorationRole)
+_TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)
+_ACCESSIBLE = int(Qt.ItemDataRole.AccessibleTextRole)
+
+Kind = Literal["home", "project", "workspace", "orphans", "orphan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row of the picker. `path` is the project's or the orphan's; `marks` are words such as "archived"."""
+
+    kind: Kind
+    home: str
+    title: str
+    below: str = ""
+    workspace_id: str = ""
+    path: str = ""
+    marks: tuple[str, ...] = ()
+    reason: str = ""
+    sign: str = ""
+
+
+def home_node(key: str, label: str, root: str, contents: HomeContents | None, previous: Node | None) -> Node:
+    """One home. `contents` None: it is being opened, or cannot be."""
+    old = {child.key: child for child in previous.children} if previous is not None else {}
+    children: list[Node] = []
+    for project in contents.projects if contents is not None else ():
+        name = project.name or project.path
+        place = Place("project", key, name, path=project.path, reason=project.path, sign="project")
+        inner = tuple(_workspace_node(key, workspace) for workspace in project.workspaces)
+        children.append(shared(old.get("p:" + project.path), "p:" + project.path, place, inner))
+    orphans = contents.orphans if contents is not None else ()
+    if orphans:
+        inner = tuple(
+            Node(
+                "o:" + str(orphan.directory),
+                Place(
+                    "orphan",
+                    key,
+                    orphan.label,
+                    path=str(orphan.directory),
+                    reason=orphan.reason,
+                    sign="orphan",
+                ),
+            )
+            for orphan in orphans
+        )
+        place = Place("orphans", key, "", marks=(str(len(orphans)),), sign="orphan")
+        children.append(shared(old.get("orphans"), "orphans", place, inner))
+    data = Place("home", key, label, reason=root, sign="home")
+    return shared(previous, key, data, tuple(children))
+
+
+def _workspace_node(home: str, workspace: Workspace) -> Node:
+    title = workspace.title or workspace.name or workspace.id
+    below = workspace.name if workspace.title and workspace.name != workspace.title else ""
+    marks = tuple(
+        mark for mark, set_ in (("multi", workspace.multi_project), ("archived", workspace.archived)) if set_
+    )
+    sign = "multi" if workspace.multi_project else "archived" if workspace.archived else "workspace"
+    place = Place(
+        "workspace",
+        home,
+        title,
+        below,
+        workspace.id,
+        workspace.bucket,
+        marks,
+        ", ".join(workspace.project_paths),
+        sign,
+    )
+    return Node("w:" + workspace.id, place)
+
+
+class PickerModel(NodeModel):
+    """Homes as roots."""
+
+    def __init__(self, icons: Icons, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._made: dict[str, QIcon] = {}
+
+    def forget_icons(self) -> None:
+        self._made.clear()
+        for index in self.walk():
+            self.touch(index)
+
+    def value(self, node: Node, role: int) -> Any:
+        place: Place = node.data
+        if role == _DISPLAY:
+            return self.text_of(place)
+        if role == _DECORATION:
+            if place.sign not in self._made:
+                self._made[place.sign] = self._icons.icon(place.sign)
+            return self._made[place.sign]
+        if role == _TOOLTIP:
+            return as_tooltip(place.title, place.below, place.reason, self._marks(place), place.workspace_id)
+        if role == _ACCESSIBLE:
+            return ", ".join(part for part in (self.text_of(place), self._marks(place)) if part)
+        return None
+
+    def text_of(self, place: Place) -> str:
+        if place.kind == "orphans":
+            return self.tr("Orphaned stores ({n})").format(n=place.marks[0])
+        if place.kind == "project" and place.path == "_multi":
+            return self.tr("Several projects")
+        text = visible(place.title)
+        if place.kind == "workspace" and "archived" in place.marks:
+            return self.tr("{name} (archived)").format(name=text)
+        return f"{text}  {visible(place.below)}" if place.below else text
+
+    def _marks(self, place: Place) -> str:
+        if place.kind != "workspace":
+            return ""
+        words = {"multi": self.tr("several projects"), "archived": self.tr("archived")}
+        return ", ".join(words[mark] for mark in place.marks)
+
+
+class Picker(QTreeView):
+    """`picked(Place)`: a person, or `pick_first`, selected a row."""
+
+    picked = Signal(object)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.places = PickerModel(icons, self)
+        self._quiet = False
+        self.setModel(self.places)
+        self.setHeaderHidden(True)
+        self.setUniformRowHeights(True)
+        self.setAccessibleName(self.tr("Homes, projects and workspaces"))
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setIndentation(14)
+        self.setFrameShape(QTreeView.Shape.NoFrame)
+        self.selectionModel().currentChanged.connect(self._on_current)
+
+    def show_homes(self, homes: Sequence[Node]) -> None:
+        """The homes as they are now. New homes and projects start open, orphans closed."""
+        before = {self.places.keys(index) for index in self.places.walk()}
+        selected = self.places.keys(self.currentIndex())
+        self._quiet = True
+        self.places.set_tree(Node("", None, tuple(homes)))
+        for index in list(self.places.walk()):
+            place = self.place(index)
+            if (
+                self.places.keys(index) not in before
+                and place is not None
+                and place.kind in ("home", "project")
+            ):
+                self.setExpanded(index, True)
+        if selected and self.places.keys(self.currentIndex()) != selected:
+            index = self.places.index_of(selected)
+            if index.isValid():
+                self._select(index)
+            else:
+                self.selectionModel().clear()
+        self._quiet = False
+
+    def place(self, index: AnyIndex) -> Place | None:
+        node = self.places.node(index)
+        return node.data if node is not None else None
+
+    def text_of(self, place: Place) -> str:
+        """The place as its row names it."""
+        return self.places.text_of(place)
+
+    def pick(self, home: str, *, workspace_id: str = "") -> bool:
+        """Select a workspace of a home; without an id its first one, the last used being the home's own
+        business."""
+        for index in self.places.walk():
+            place = self.place(index)
+            if place is None or place.home != home or place.kind != "workspace":
+                continue
+            if workspace_id == place.workspace_id or (not workspace_id and "archived" not in place.marks):
+                self._select(index)
+                return True
+        return False
+
+    def pick_home(self, home: str) -> None:
+        """Select the home itself."""
+        index = self.places.index_of((home,))
+        if index.isValid():
+            self._select(index)
+
+    def _select(self, index: QModelIndex) -> None:
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        self.scrollTo(index)
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_current(self, current: QModelIndex, _previous: QModelIndex) -> None:
+        place = self.place(current)
+        if place is not None and not self._quiet:
+            self.picked.emit(place)

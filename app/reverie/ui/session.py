@@ -1,0 +1,474 @@
+"""One open home in a window: the workbench behind it, and the one way its views are refreshed.
+
+Content reaches the views along one path only: the watcher delivers changes, a job reads what they touch, the
+result is emitted. Nothing that the window does itself (saving, deleting, a dream) emits a view; with the
+watcher stopped nothing moves. The exceptions are readings of what is no content: the first reading after a
+selection or an explicit refresh, marks of what was seen, and whether somebody else's run still holds the
+lease.
+
+Threading: GUI thread. The workbench is touched only inside jobs: on the scan lane (reading, hand edits), the
+history lane (snapshots of what changed outside) and the consolidator lane (dreams, reverts). At most one
+refresh is under way; what arrives meanwhile is merged, so a busy writer cannot starve it.
+
+Failure policy: a refresh that fails leaves the last views, tells `trouble`, and the next one reads
+everything.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from reverie.clock import Clock
+from reverie.errors import MendableError
+from reverie.files.coalesce import Changes
+from reverie.homes.base import Caps, ScopeContext
+from reverie.profile import Profile
+from reverie.ui.bridge import WatchBridge, WatchEvent
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.memory.tree_nodes import MemoryTree, build_tree
+
+if TYPE_CHECKING:
+    from reverie.files.watch import Watcher, WatchState
+    from reverie.services.views import HomeInfo, MemoryView, StatusView
+    from reverie.services.workbench import Workbench
+
+log = logging.getLogger("reverie.session")
+LEASE_POLL_MS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The threads of one window."""
+
+    scan: Lane
+    history: Lane
+    consolidator: Lane
+
+    def all(self) -> tuple[Lane, ...]:
+        return (self.scan, self.history, self.consolidator)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is selected inside a home. With neither id nor path: the home's global memory alone."""
+
+    workspace_id: str | None = None
+    project_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A home that could be opened."""
+
+    workbench: Workbench
+    info: HomeInfo
+    caps: Caps
+    recent_workspace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeUpdate:
+    """The memory trees as they are now. `other`: of another context than before; `names_only`: a quick first
+    look."""
+
+    context: ScopeContext
+    tree: MemoryTree
+    view: MemoryView
+    other: bool
+    names_only: bool
+    changes: Changes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Refreshed:
+    info: HomeInfo | None
+    tree: TreeUpdate | None
+    status: StatusView | None
+    runs: bool
+    watch: WatchState | None
+
+
+class HomeSession(QObject):
+    """Signals carry frozen values: `HomeInfo`, `TreeUpdate`, `StatusView`, `MendableError | None`,
+    `WatchState`."""
+
+    info_changed = Signal(object)
+    tree_changed = Signal(object)
+    status_changed = Signal(object)
+    runs_changed = Signal()
+    trouble = Signal(object)
+    watch_changed = Signal(object)
+    history_started = Signal()
+    notified = Signal(str)
+    _watcher_said = Signal(str)
+
+    def __init__(
+        self, opened: Opened, lanes: Lanes, *, watching: bool = True, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.workbench = opened.workbench
+        self.info = opened.info
+        self.caps = opened.caps
+        self.recent_workspace = opened.recent_workspace
+        self.lanes = lanes
+        self.rescan_on_focus = True
+        self.context: ScopeContext | None = None
+        self.status: StatusView | None = None
+        self._watching = watching
+        self._choice = Choice()
+        self._update: TreeUpdate | None = None
+        self._everything = False
+        self._pending: Changes | None = None
+        self._refreshing = False
+        self._unobserved: Changes | None = None
+        self._observing = False
+        self._history_ready = False
+        self._watcher: Watcher | None = None
+        self._starting = False
+        self._marks_stale = False
+        self._closed = False
+        self.bridge = WatchBridge(opened.info.id, self)
+        self.bridge.arrived.connect(self._on_arrived)
+        self._watcher_said.connect(self.notified)
+        self._lease_poll = QTimer(self)
+        self._lease_poll.setInterval(LEASE_POLL_MS)
+        self._lease_poll.timeout.connect(self._poll_lease)
+
+    @property
+    def watcher(self) -> Watcher | None:
+        return self._watcher
+
+    # Selecting
+
+    def select(self, choice: Choice) -> None:
+        """Show another part of the home: names first, then everything, then the footer."""
+        self._choice = choice
+        self.context, self._update, self.status = None, None, None
+        self._lease_poll.stop()
+        self.lanes.scan.submit(
+            "list names",
+            self._names_job(choice),
+            done=self._on_names,
+            failed=self._on_failed,
+            group=self._group,
+        )
+
+    def reload(self) -> None:
+        """Read everything of the selection again, as a person asked."""
+        if self.context is None:
+            self.select(self._choice)
+            return
+        self._everything = True
+        self._arrived(_changes(rescan=True))
+
+    @property
+    def _group(self) -> str:
+        return f"select {self.info.id}"
+
+    def _names_job(self, choice: Choice) -> Callable[[JobControl], TreeUpdate]:
+        workbench = self.workbench
+
+        def work(_control: JobControl) -> TreeUpdate:
+            home = workbench.parts.home
+            context = home.context(
+                workspace_id=choice.workspace_id,
+                project_path=choice.project_path,
+                project_given=choice.workspace_id is None,
+            )
+            view = workbench.view(context, names_only=True)
+            return TreeUpdate(context, build_tree(view, names_only=True), view, other=True, names_only=True)
+
+        return work
+
+    def _on_names(self, update: TreeUpdate) -> None:
+        self.context = update.context
+        self._update = update
+        self._everything = True
+        self._pending = None
+        self.trouble.emit(None)
+        self.tree_changed.emit(update)
+        self._refresh_with(self._full_job(update))
+
+    def _full_job(self, update: TreeUpdate) -> Callable[[JobControl], _Refreshed]:
+        workbench, watcher = self.workbench, self._watcher
+        context = update.context
+
+        def work(_control: JobControl) -> _Refreshed:
+            if watcher is not None:
+                watcher.set_targets(workbench.watch_targets(context))
+            view = workbench.view(context)
+            tree = build_tree(view, update.tree, changed=view.changed_by_others)
+            after = TreeUpdate(context, tree, view, other=False, names_only=False)
+            return _Refreshed(None, after, workbench.status(context), False, _state(watcher))
+
+        return work
+
+    def _on_failed(self, error: MendableError) -> None:
+        self._everything = True
+        self.trouble.emit(error)
+
+    # Refreshing
+
+    @Slot(object)
+    def _on_arrived(self, event: WatchEvent) -> None:
+        self._arrived(event.changes)
+
+    def _arrived(self, changes: Changes) -> None:
+        self._pending = changes if self._pending is None else _merged(self._pending, changes)
+        self._unobserved = changes if self._unobserved is None else _merged(self._unobserved, changes)
+        self._pump()
+
+    def _pump(self) -> None:
+        if self._refreshing or self._pending is None or self._update is None or self._closed:
+            return
+        changes, self._pending = self._pending, None
+        self._refresh_with(self._refresh_job(self._update, changes, everything=self._everything))
+
+    def _refresh_with(self, work: Callable[[JobControl], _Refreshed]) -> None:
+        self._refreshing = True
+        self.lanes.scan.submit(
+            "refresh",
+            work,
+            done=self._on_refreshed,
+            failed=self._on_refresh_failed,
+            cancelled=self._on_refresh_cancelled,
+            group=self._group,
+        )
+
+    def _refresh_job(
+        self, update: TreeUpdate, changes: Changes, *, everything: bool
+    ) -> Callable[[JobControl], _Refreshed]:
+        workbench, watcher = self.workbench, self._watcher
+        context = update.context
+
+        def work(_control: JobControl) -> _Refreshed:
+            touched = workbench.relevant(context, changes)
+            info = workbench.contents() if touched.contents else None
+            if touched.contents and watcher is not None:
+                watcher.set_targets(workbench.watch_targets(context))
+            after = None
+            if touched.tree or everything:
+                dirty = None if changes.rescan or everything else changes.paths
+                view = workbench.view(context, previous=update.view, dirty=dirty)
+                tree = build_tree(view, update.tree, changed=view.changed_by_others)
+                after = TreeUpdate(context, tree, view, other=False, names_only=False, changes=changes)
+            status = workbench.status(context) if touched.status or everything else None
+            return _Refreshed(info, after, status, touched.runs, _state(watcher))
+
+        return work
+
+    def _on_refreshed(self, found: _Refreshed) -> None:
+        self._refreshing = False
+        self._everything = False
+        self.trouble.emit(None)
+        if found.info is not None and found.info != self.info:
+            self.info = found.info
+            self.info_changed.emit(found.info)
+        if found.tree is not None:
+            self._update = found.tree
+            self.tree_changed.emit(found.tree)
+        if found.status is not None:
+            self._take_status(found.status)
+        if found.runs:
+            self.runs_changed.emit()
+        if found.watch is not None:
+            self.watch_changed.emit(found.watch)
+        self._start_watching()
+        self._observe()
+        self._pump()
+        if self._marks_stale:
+            self.look_again()
+
+    def _on_refresh_failed(self, error: MendableError) -> None:
+        self._refreshing = False
+        self._on_failed(error)
+        self._start_watching()
+        self._pump()
+
+    def _on_refresh_cancelled(self) -> None:
+        self._refreshing = False
+        self._everything = True
+
+    def _take_status(self, status: StatusView) -> None:
+        self.status = status
+        self.status_changed.emit(status)
+        if status.running is not None:
+            self._lease_poll.start()
+        else:
+            self._lease_poll.stop()
+
+    @Slot()
+    def _poll_lease(self) -> None:
+        """Leases lie outside the home and change without a file: ask while somebody else holds one."""
+        workbench, context, status = self.workbench, self.context, self.status
+        if context is None or status is None or self.lanes.scan.busy:
+            return
+
+        def work(_control: JobControl) -> StatusView:
+            return replace(status, running=workbench.status(context).running)
+
+        self.lanes.scan.submit(
+            "ask for the lease", work, done=self._take_status, failed=self._on_failed, group="lease"
+        )
+
+    # Watching and history
+
+    def _start_watching(self) -> None:
+        if self._starting or not self._watching:
+            return
+        self._starting = True
+        workbench, context, deliver, say = (
+            self.workbench,
+            self.context,
+            self.bridge.post,
+            self._watcher_said.emit,
+        )
+
+        def work(_control: JobControl) -> tuple[Watcher, WatchState]:
+            watcher = workbench.watch(deliver, notify=say)
+            watcher.set_targets(workbench.watch_targets(context))
+            watcher.start()
+            return watcher, watcher.state()
+
+        self.lanes.scan.submit("start watching", work, done=self._on_watching, failed=self._on_failed)
+
+    def _on_watching(self, found: tuple[Watcher, WatchState]) -> None:
+        watcher, state = found
+        self._watcher = watcher
+        if self._closed:
+            watcher.stop()
+            return
+        self.watch_changed.emit(state)
+        workbench = self.workbench
+
+        def work(_control: JobControl) -> None:
+            workbench.start_history()
+
+        self.lanes.history.submit(
+            "start the history", work, done=self._on_history_started, failed=self._on_history_failed
+        )
+
+    def _on_history_started(self, _nothing: None) -> None:
+        self._history_ready = True
+        self.history_started.emit()
+        self.look_again()
+        self._observe()
+
+    def _on_history_failed(self, error: MendableError) -> None:
+        self._observing = False
+        self.notified.emit(str(error))
+
+    def _observe(self) -> None:
+        """Bring what was seen changing into the history, one batch at a time."""
+        if not self._history_ready or self._observing or self._unobserved is None or self._closed:
+            return
+        changes, self._unobserved = self._unobserved, None
+        self._observing = True
+        workbench = self.workbench
+
+        def work(_control: JobControl) -> tuple[str, ...]:
+            return workbench.observe(changes)
+
+        self.lanes.history.submit(
+            "observe changes", work, done=self._on_observed, failed=self._on_history_failed
+        )
+
+    def _on_observed(self, put_back: tuple[str, ...]) -> None:
+        self._observing = False
+        if put_back:
+            self.notified.emit(
+                self.tr("The agent overwrote pins or use of {n} memories; they were put back.").format(
+                    n=len(put_back)
+                )
+            )
+        self.look_again()
+        self._observe()
+
+    def look_again(self) -> None:
+        """Read the marks of what was seen again; no file is read."""
+        self._marks_stale = self._refreshing
+        if self._update is not None and not self._refreshing and not self._closed:
+            self._read_marks(self._update)
+
+    def _read_marks(self, update: TreeUpdate) -> None:
+        workbench = self.workbench
+
+        def work(_control: JobControl) -> TreeUpdate:
+            view = workbench.view(update.context, previous=update.view, dirty=())
+            tree = build_tree(view, update.tree, changed=view.changed_by_others)
+            return TreeUpdate(update.context, tree, view, other=False, names_only=False, changes=_changes())
+
+        self.lanes.scan.submit("look again", work, done=self._on_marks, failed=self._on_failed, group="marks")
+
+    def _on_marks(self, found: TreeUpdate) -> None:
+        # A refresh that came in between knows more.
+        if self._update is not None and not self._refreshing and found.context == self.context:
+            self._update = found
+            self.tree_changed.emit(found)
+
+    def mark_seen(self) -> None:
+        """Everything of this home that stands now counts as seen."""
+        workbench, context = self.workbench, self.context
+        if context is None:
+            return
+
+        def work(_control: JobControl) -> None:
+            workbench.mark_opened(context)
+
+        self.lanes.history.submit("mark as seen", work, done=self._on_marked, failed=self._on_history_failed)
+
+    def _on_marked(self, _nothing: None) -> None:
+        self.look_again()
+
+    def focused(self) -> None:
+        """The window got the focus: events may have been missed while nobody looked."""
+        if self._watcher is not None and self.rescan_on_focus:
+            self._watcher.request_rescan("focus")
+
+    def close(self) -> None:
+        """Deliver nothing more and stop watching. Waits for the watcher's threads (under 2 s)."""
+        self._closed = True
+        self._lease_poll.stop()
+        self.bridge.close()
+        self.lanes.scan.abandon(self._group)
+        if self._watcher is not None:
+            self._watcher.stop()
+
+
+def open_home_job(path: Path, profile: Profile, clock: Clock) -> Callable[[JobControl], Opened]:
+    """A job that opens the home at `path`. Heavy libraries are imported by it, off the GUI thread."""
+
+    def work(_control: JobControl) -> Opened:
+        from reverie.compose import open_workbench
+
+        workbench = open_workbench(path, profile, clock)
+        info, home = workbench.contents(), workbench.parts.home
+        listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
+        recent = max(((at, id_) for id_, at in home.recencies() if id_ in listed), default=(0, ""))
+        return Opened(workbench, info, home.caps, recent[1])
+
+    return work
+
+
+def _changes(*, rescan: bool = False) -> Changes:
+    return Changes(frozenset(), rescan, 0, ())
+
+
+def _merged(one: Changes, other: Changes) -> Changes:
+    return replace(
+        one,
+        paths=one.paths | other.paths,
+        rescan=one.rescan or other.rescan,
+        events=one.events + other.events,
+        reasons=tuple(dict.fromkeys((*one.reasons, *other.reasons))),
+    )
+
+
+def _state(watcher: Watcher | None) -> WatchState | None:
+    return watcher.state() if watcher is not None else None

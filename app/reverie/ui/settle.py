@@ -1,0 +1,75 @@
+"""Waiting until a window shows what it should, and taking its picture. For screenshots and the tour only.
+
+Nothing waits for ever: every wait has a deadline, and what was missing is said.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QEventLoop
+from PySide6.QtWidgets import QWidget
+
+from reverie.ui.main_window import MainWindow
+from reverie.ui.memory.tree_nodes import FileData
+
+STEP_MS = 20
+
+
+def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
+    """Run the event loop until `condition` holds; False when the time is up."""
+    deadline = time.monotonic() + limit_ms / 1000
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, STEP_MS)
+        time.sleep(STEP_MS / 4000)
+    QCoreApplication.processEvents()
+    return True
+
+
+def is_loaded(window: MainWindow) -> bool:
+    """Tree, footer and watcher of the selection are there."""
+    tab = window.tab
+    return (
+        window.session is not None
+        and window.session.status is not None
+        and tab.has_full_tree
+        and not window.lanes.scan.busy
+    )
+
+
+def select_a_file(window: MainWindow) -> bool:
+    """Open the first memory of the trees, so that the editor is not empty."""
+    tree = window.tab.tree
+    for index in window.tab.model.walk():
+        data = tree.data_at(index)
+        if isinstance(data, FileData):
+            return tree.select_path(data.path)
+    return False
+
+
+def save_picture(widget: QWidget, file: Path) -> bool:
+    """A PNG of the widget as it is now."""
+    QCoreApplication.processEvents()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return widget.grab().save(str(file), "PNG")
+
+
+class Screenshot:
+    """`reverie --screenshot FILE`."""
+
+    def __init__(self, window: MainWindow, file: Path) -> None:
+        self._window = window
+        self._file = file
+
+    def take(self, limit_ms: int) -> int:
+        """Exit code: 0 when everything was loaded and the picture is written."""
+        window = self._window
+        loaded = wait_for(lambda: is_loaded(window) or window.gave_up, limit_ms)
+        if loaded and select_a_file(window):
+            wait_for(lambda: window.tab.pane.file is not None, limit_ms // 4)
+        saved = save_picture(window, self._file)
+        return 0 if loaded and saved else 1

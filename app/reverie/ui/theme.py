@@ -1,0 +1,190 @@
+"""Colours, distances and figures of the window, all derived from the system's palette.
+
+No colour is written down as it will be seen: each is a hue mixed into the palette's own background and then
+moved away from it until the contrast of WCAG 2 AA is reached (4.5 for text, 3 for signs). So both schemes,
+and a user's own palette, come out readable. Widgets ask again when their palette changes; results are cached
+per palette.
+
+Threading: GUI thread (QPalette), but `contrast` and `readable` are plain arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtWidgets import QApplication
+
+TEXT_CONTRAST = 4.5
+SIGN_CONTRAST = 3.0
+
+# One unit of distance; everything is a multiple of it, so that edges line up.
+UNIT = 4
+GAP = 2 * UNIT
+MARGIN = 3 * UNIT
+
+_BLUE = QColor(36, 110, 210)
+_GREEN = QColor(30, 140, 70)
+_AMBER = QColor(200, 125, 0)
+_RED = QColor(200, 50, 45)
+_VIOLET = QColor(130, 80, 200)
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours by what they mean. `*_back` are backgrounds on which the palette's text stays readable."""
+
+    dark: bool
+    base: QColor
+    window: QColor
+    text: QColor
+    dim: QColor
+    dim_window: QColor
+    line: QColor
+    accent: QColor
+    good: QColor
+    warn: QColor
+    bad: QColor
+    code: QColor
+    good_text: QColor
+    warn_text: QColor
+    bad_text: QColor
+    accent_back: QColor
+    warn_back: QColor
+    bad_back: QColor
+    added_back: QColor
+    removed_back: QColor
+    added: QColor
+    removed: QColor
+    hunk: QColor
+
+
+def luminance(color: QColor) -> float:
+    """Relative luminance, 0 (black) to 1 (white), as WCAG 2 defines it."""
+
+    def linear(channel: float) -> float:
+        return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+
+    return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF())
+
+
+def contrast(one: QColor, other: QColor) -> float:
+    """Contrast ratio, 1 to 21."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def mixed(color: QColor, into: QColor, share: float) -> QColor:
+    """`share` of `color` in `into`, opaque."""
+
+    def channel(one: int, other: int) -> int:
+        return round(one * share + other * (1 - share))
+
+    return QColor(
+        channel(color.red(), into.red()),
+        channel(color.green(), into.green()),
+        channel(color.blue(), into.blue()),
+    )
+
+
+def readable(color: QColor, background: QColor, ratio: float = TEXT_CONTRAST) -> QColor:
+    """The nearest colour to `color`, towards black or white, that reaches `ratio` on `background`."""
+    black, white = QColor(0, 0, 0), QColor(255, 255, 255)
+    goal = white if contrast(white, background) > contrast(black, background) else black
+    for percent in range(0, 101, 4):
+        candidate = mixed(goal, color, percent / 100)
+        if contrast(candidate, background) >= ratio:
+            return candidate
+    return goal
+
+
+def dimmed(text: QColor, background: QColor) -> QColor:
+    """`text` as quiet as it may be on `background`."""
+    return readable(mixed(text, background, 0.62), background)
+
+
+def theme_of(palette: QPalette) -> Theme:
+    """The theme of a widget's palette."""
+    group = QPalette.ColorGroup.Active
+    return _theme(
+        palette.color(group, QPalette.ColorRole.Base).rgb(),
+        palette.color(group, QPalette.ColorRole.Window).rgb(),
+        palette.color(group, QPalette.ColorRole.Text).rgb(),
+        palette.color(group, QPalette.ColorRole.WindowText).rgb(),
+    )
+
+
+@lru_cache(maxsize=8)
+def _theme(base_rgb: int, window_rgb: int, text_rgb: int, window_text_rgb: int) -> Theme:
+    base, window, text = QColor(base_rgb), QColor(window_rgb), QColor(text_rgb)
+    window_text = QColor(window_text_rgb)
+    added, removed = mixed(_GREEN, base, 0.16), mixed(_RED, base, 0.15)
+    return Theme(
+        dark=luminance(base) < luminance(text),
+        base=base,
+        window=window,
+        text=readable(text, base),
+        dim=dimmed(text, base),
+        dim_window=dimmed(window_text, window),
+        line=mixed(window_text, window, 0.18),
+        accent=readable(_BLUE, base, SIGN_CONTRAST),
+        good=readable(_GREEN, base, SIGN_CONTRAST),
+        warn=readable(_AMBER, base, SIGN_CONTRAST),
+        bad=readable(_RED, base, SIGN_CONTRAST),
+        code=readable(_VIOLET, base),
+        good_text=readable(_GREEN, window),
+        warn_text=readable(_AMBER, window),
+        bad_text=readable(_RED, window),
+        accent_back=mixed(_BLUE, window, 0.12),
+        warn_back=mixed(_AMBER, window, 0.18),
+        bad_back=mixed(_RED, window, 0.14),
+        added_back=added,
+        removed_back=removed,
+        added=readable(_GREEN, added),
+        removed=readable(_RED, removed),
+        hunk=readable(_BLUE, base),
+    )
+
+
+def dark_palette() -> QPalette:
+    """A dark palette for Fusion where no system can be asked (offscreen screenshots, tests)."""
+    window, base, text = QColor(43, 45, 48), QColor(30, 31, 34), QColor(223, 225, 229)
+    palette = QPalette(window)
+    roles = QPalette.ColorRole
+    for role, color in (
+        (roles.Window, window),
+        (roles.Base, base),
+        (roles.AlternateBase, mixed(window, base, 0.5)),
+        (roles.Text, text),
+        (roles.WindowText, text),
+        (roles.Button, mixed(text, window, 0.06)),
+        (roles.ButtonText, text),
+        (roles.ToolTipBase, window),
+        (roles.ToolTipText, text),
+        (roles.PlaceholderText, mixed(text, base, 0.5)),
+        (roles.Highlight, QColor(46, 90, 160)),
+        (roles.HighlightedText, QColor(255, 255, 255)),
+        (roles.Link, QColor(120, 170, 250)),
+    ):
+        palette.setColor(role, color)
+    quiet = mixed(text, window, 0.42)
+    for role in (roles.Text, roles.WindowText, roles.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, role, quiet)
+    return palette
+
+
+def tabular(font: QFont) -> QFont:
+    """`font` with figures of one width, so that numbers below each other line up and do not dance."""
+    figures = QFont(font)
+    figures.setFeature(QFont.Tag("tnum"), 1)
+    return figures
+
+
+def monospace() -> QFont:
+    """The system's fixed font at the size of the interface."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    size = QApplication.font().pointSizeF()
+    if size > 0:
+        font.setPointSizeF(size)
+    return font

@@ -1,0 +1,123 @@
+"""Wording that several views share: ages, counts, scopes, triggers, outcomes. Every sentence passes through
+tr().
+
+Counts are translated with Qt's plural forms under their plural wording; English needs no translation file for
+that.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from reverie.homes.base import Scope
+from reverie.ui.shown import visible
+from reverie.ui.times import Ago, exact_time, relative_time
+
+_CONTEXT = "words"
+
+
+def tr(text: str) -> str:
+    return QCoreApplication.translate(_CONTEXT, text)
+
+
+def counted(one: str, many: str, count: int) -> str:
+    """`many` (with `%n`) for `count`; `one` where English needs it and no translation is loaded."""
+    text = QCoreApplication.translate(_CONTEXT, many, None, count)
+    return one if count == 1 and text == many.replace("%n", "1") else text
+
+
+def changes(count: int) -> str:
+    return tr("no changes") if count == 0 else counted("1 change", "%n changes", count)
+
+
+def notes(count: int) -> str:
+    return counted("1 note", "%n notes", count)
+
+
+def uses(count: int) -> str:
+    return counted("used once", "used %n times", count)
+
+
+def age(now_ms: int, then_ms: int) -> str:
+    """`3 h ago`."""
+    ago = relative_time(now_ms, then_ms)
+    words = {
+        "now": tr("just now"),
+        "minutes": tr("{n} min ago"),
+        "hours": tr("{n} h ago"),
+        "days": tr("{n} d ago"),
+        "weeks": tr("{n} wk ago"),
+        "months": tr("{n} mo ago"),
+        "years": tr("{n} y ago"),
+        "future": tr("in the future"),
+    }
+    return words[ago.unit].format(n=ago.count)
+
+
+def short_age(now_ms: int, then_ms: int) -> str:
+    """`3 h`, for a narrow column."""
+    ago = relative_time(now_ms, then_ms)
+    return _short(ago)
+
+
+def _short(ago: Ago) -> str:
+    words = {
+        "now": tr("now"),
+        "minutes": tr("{n} min"),
+        "hours": tr("{n} h"),
+        "days": tr("{n} d"),
+        "weeks": tr("{n} wk"),
+        "months": tr("{n} mo"),
+        "years": tr("{n} y"),
+        "future": tr("future"),
+    }
+    return words[ago.unit].format(n=ago.count)
+
+
+def when(then_ms: int) -> str:
+    """The exact time, for tool tips and lists."""
+    return exact_time(then_ms) or tr("an unknown time")
+
+
+def scope_name(scope: Scope) -> str:
+    return {
+        Scope.WORKSPACE: tr("Workspace"),
+        Scope.PROJECT: tr("Project"),
+        Scope.GLOBAL: tr("Global"),
+    }[scope]
+
+
+def trigger(name: str) -> str:
+    return {
+        "manual": tr("manual"),
+        "compaction": tr("after a compaction"),
+        "launch": tr("at launch"),
+        "archive": tr("at archiving"),
+    }.get(name, visible(name))
+
+
+def outcome(name: str) -> str:
+    return {
+        "running": tr("running"),
+        "completed": tr("completed"),
+        "unchanged": tr("no changes needed"),
+        "failed": tr("failed"),
+        "cancelled": tr("cancelled"),
+        "interrupted": tr("interrupted"),
+        "held": tr("held for review"),
+        "skipped": tr("not started"),
+    }.get(name, visible(name))
+
+
+def operation(command: str) -> str:
+    return {
+        "create": tr("create"),
+        "str_replace": tr("edit"),
+        "insert": tr("insert"),
+        "delete": tr("delete"),
+        "rename": tr("rename"),
+    }.get(command, visible(command))
+
+
+def engine(name: str) -> str:
+    return tr("rules") if name == "rules" else visible(name)

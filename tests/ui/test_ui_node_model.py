@@ -1,0 +1,128 @@
+"""The item model replays any change of its tree so that Qt's own tester is content and indexes keep their row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex
+from PySide6.QtTest import QAbstractItemModelTester
+
+from reverie.ui import node_model
+from reverie.ui.node_model import NodeModel
+from reverie.ui.rows import Node
+
+NAMES = st.sampled_from("abcdefghij")
+
+
+def _nodes(depth: int) -> st.SearchStrategy[tuple[Node, ...]]:
+    below = _nodes(depth - 1) if depth else st.just(())
+    node = st.builds(Node, NAMES, st.integers(0, 2), below)
+    return st.lists(node, unique_by=lambda node: node.key, max_size=6).map(tuple)
+
+
+TREES = _nodes(2).map(lambda children: Node("", None, children))
+
+
+def shown(model: QAbstractItemModel, parent: QModelIndex | None = None) -> tuple[Any, ...]:
+    """What a view would read, through the model's interface only."""
+    parent = parent if parent is not None else QModelIndex()
+    rows = []
+    for row in range(model.rowCount(parent)):
+        index = model.index(row, 0, parent)
+        assert model.parent(index) == parent
+        rows.append((model.data(index), shown(model, index)))
+    return tuple(rows)
+
+
+def told(node: Node) -> tuple[Any, ...]:
+    return tuple((child.key, told(child)) for child in node.children)
+
+
+def watched_by_qt(model: QAbstractItemModel) -> QAbstractItemModelTester:
+    return QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(TREES, min_size=2, max_size=4), st.booleans())
+def test_the_model_shows_each_tree_it_is_given(qapp: object, trees: list[Node], touched: bool) -> None:
+    model = NodeModel()
+    watching = watched_by_qt(model)
+    for tree in trees:
+        model.set_tree(tree)
+        if touched:  # otherwise most levels were never asked for: the other path
+            assert shown(model) == told(tree)
+    assert shown(model) == told(trees[-1])
+    del watching
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TREES, TREES)
+def test_an_index_that_survives_points_at_the_same_row(qapp: object, old: Node, new: Node) -> None:
+    model = NodeModel()
+    watching = watched_by_qt(model)
+    model.set_tree(old)
+    held = {model.keys(index): QPersistentModelIndex(index) for index in model.walk()}
+    model.set_tree(new)
+    remaining = {model.keys(index) for index in model.walk()}
+    for keys, index in held.items():
+        assert index.isValid() == (keys in remaining)
+        if index.isValid():
+            assert model.keys(index) == keys
+    del watching
+
+
+def test_a_changed_row_is_told_and_nothing_else_is(qtbot: Any, qtmodeltester: Any) -> None:
+    model = NodeModel()
+    qtmodeltester.check(model)
+    keep = Node("keep", 1)
+    model.set_tree(Node("", None, (keep, Node("b", 1), Node("c", 1), Node("d", 1))))
+    assert len(shown(model)) == 4
+    changed: list[tuple[int, int]] = []
+    model.dataChanged.connect(lambda first, last: changed.append((first.row(), last.row())))
+    with qtbot.assertNotEmitted(model.rowsInserted), qtbot.assertNotEmitted(model.rowsRemoved):
+        model.set_tree(Node("", None, (keep, Node("b", 2), Node("c", 2), Node("d", 1))))
+    assert changed == [(1, 2)]
+
+
+def test_a_wide_level_shows_a_batch_and_more_on_demand(
+    qtbot: Any, qtmodeltester: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_model, "BATCH", 10)
+    model = NodeModel()
+    qtmodeltester.check(model)
+    names = [f"n{number:02}" for number in range(35)]
+    model.set_tree(Node("", None, tuple(Node(name, 0) for name in names)))
+    assert (model.rowCount(), model.hidden_rows()) == (10, 25)
+    with qtbot.waitSignal(model.rowsInserted):
+        model.reveal_more()
+    assert model.rowCount() == 20
+    assert not model.index_of(("n30",)).isValid()
+    assert model.index_of(("n30",), reveal=True).row() == 30
+    model.set_tree(Node("", None, tuple(Node(name, 0) for name in names[5:])))
+    assert shown(model) == told(Node("", None, tuple(Node(name, 0) for name in names[5:35])))
+    model.reveal_more(everything=True)
+    assert model.hidden_rows() == 0
+
+
+def test_a_bug_in_a_value_is_raised_once_and_then_nothing_is_shown(qapp: object) -> None:
+    class Broken(NodeModel):
+        def value(self, node: Node, role: int) -> Any:
+            raise ZeroDivisionError
+
+    model = Broken()
+    model.set_tree(Node("", None, (Node("a", 0),)))
+    with pytest.raises(ZeroDivisionError):
+        model.data(model.index(0))
+    assert model.data(model.index(0)) is None
+
+
+def test_ids_are_not_used_twice(qapp: object) -> None:
+    model = NodeModel()
+    model.set_tree(Node("", None, (Node("a", 0),)))
+    stale = model.index(0).internalId()
+    model.set_tree(Node("", None, ()))
+    model.set_tree(Node("", None, (Node("b", 0),)))
+    assert model.index(0).internalId() != stale

@@ -1,0 +1,63 @@
+"""Text from disk cannot pretend to be other text, and cannot be markup."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reverie.ui.shown import as_label, as_tooltip, human_size, visible, visible_lines
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("notes.md", "notes.md"),
+        ("équipe 日本語.md", "équipe 日本語.md"),
+        ("a\u202egpj.md", "a\\u202egpj.md"),
+        ("a\nb", "a\\x0ab"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("zero\u200bwidth", "zero\\u200bwidth"),
+        ("\ufeffbom", "\\ufeffbom"),
+        ("\udc80", "\\udc80"),
+        ("tag\U000e0041", "tag\\U000e0041"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+    ],
+)
+def test_what_hides_or_reorders_is_escaped_and_letters_are_not(raw: str, shown: str) -> None:
+    assert visible(raw) == shown
+
+
+@given(st.text())
+def test_shown_text_is_one_line_without_controls(text: str) -> None:
+    shown = visible(text)
+    assert len(shown.splitlines()) <= 1
+    assert visible(shown) == shown
+
+
+@given(st.text())
+def test_lines_stay_lines(text: str) -> None:
+    assert visible_lines(text).count("\n") == max(0, len(text.splitlines()) - 1)
+
+
+def test_a_tooltip_never_carries_markup_of_its_own() -> None:
+    tip = as_tooltip("<b>bold</b>", "", "<img src='file:///x'>")
+    assert tip == "<qt>&lt;b&gt;bold&lt;/b&gt;<br>&lt;img src=&#x27;file:///x&#x27;&gt;</qt>"
+    assert as_tooltip("", "") == ""
+
+
+def test_an_ampersand_in_a_label_is_no_mnemonic() -> None:
+    assert as_label("R&D") == "R&&D"
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1 KiB"),
+        (1536, "1.5 KiB"),
+        (102400, "100 KiB"),
+        (5 << 20, "5 MiB"),
+    ],
+)
+def test_sizes_are_read_at_a_glance(size: int, text: str) -> None:
+    assert human_size(size) == text
