@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Merge:
     """`conflict` False: both changes are in `content`. True: they touch the same lines and `content` shows
-    both between conflict markers (of a binary file: `ours`, unchanged)."""
+    both between conflict markers, named unless that side is empty (of a binary file: `ours`, unchanged)."""
 
     content: bytes
     conflict: bool

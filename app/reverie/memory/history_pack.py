@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from reverie.files.checkpoint import checkpoint
@@ -28,17 +28,20 @@ def pack_if_worthwhile(repository: Repository, pack_after: int) -> None:
 
     Raises DamagedError if an object cannot be packed, OSError; in both cases nothing has been removed.
     """
-    loose = list(_loose(repository.objects))
+    loose = {path.parent.name + path.name: path for path in _loose(repository.objects)}
     packs = _packs(repository.objects)
+    if len(packs) <= MOST_PACKS and len(loose) <= pack_after:
+        return
+    for name in loose:
+        repository.loose(bytes.fromhex(name))  # libgit2 must not meet one that is cut short
     if len(packs) > MOST_PACKS:
-        _pack(repository, sorted({str(oid) for oid in repository.odb}), [*loose, *packs])
-    elif len(loose) > pack_after:
-        _pack(repository, [path.parent.name + path.name for path in loose], loose)
+        _pack(repository, sorted({str(oid) for oid in repository.odb}), [*loose.values(), *packs])
+    else:
+        _pack(repository, list(loose), loose.values())
 
 
-def _pack(repository: Repository, ids: Iterable[str], superseded: Iterable[Path]) -> None:
+def _pack(repository: Repository, ids: Sequence[str], superseded: Iterable[Path]) -> None:
     git = libgit2()
-    ids = list(ids)
     sweep(repository.path)
     sweep(repository.objects / "pack")
     temp = repository.path / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"

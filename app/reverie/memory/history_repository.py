@@ -27,6 +27,7 @@ from reverie.memory.history_objects import (
     Kind,
     TreeEntry,
     decode_tree,
+    read_loose,
     sync_directory,
 )
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 BRANCH = "refs/heads/main"
 _HEAD = f"ref: {BRANCH}\n".encode()
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n[gc]\n\tauto = 0\n"
-_KINDS: dict[Kind, int] = {"commit": 1, "tree": 2, "blob": 3}
+_KINDS: dict[int, str] = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 
 
 class DamagedError(Exception):
@@ -124,13 +125,29 @@ class Repository:
     def read(self, raw: bytes, kind: Kind) -> bytes:
         """The bytes of an object, checked against its id. Raises DamagedError if they cannot be had."""
         git = libgit2()
-        try:
-            number, data = self.odb.read(raw.hex())
-        except (KeyError, git.GitError, ValueError) as error:
-            raise self._damage(raw, kind) from error
-        if number != _KINDS[kind]:
+        found = self.loose(raw)
+        if found is None:
+            try:
+                number, data = self.odb.read(raw.hex())
+            except (KeyError, git.GitError, ValueError) as error:
+                raise self._damage(raw, kind) from error
+            found = _KINDS[number], data
+        if found[0] != kind:
             raise DamagedError(f"the object {raw.hex()[:10]} is no {kind}")
-        return bytes(data)
+        return found[1]
+
+    def loose(self, raw: bytes) -> tuple[str, bytes] | None:
+        """The object if it is stored loose. Raises DamagedError if it is not sound, OSError."""
+        try:
+            return read_loose(self.loose_path(raw), raw)
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise DamagedError(f"the object {raw.hex()[:10]} is unreadable ({error})") from error
+
+    def loose_path(self, raw: bytes) -> Path:
+        name = raw.hex()
+        return self.objects / name[:2] / name[2:]
 
     def tree(self, raw: bytes) -> Iterator[TreeEntry]:
         """The entries of a tree. Raises DamagedError."""
@@ -162,6 +179,7 @@ class Repository:
         for name in names:
             if not found.is_tree:
                 return None
+            self.loose(found.id)  # libgit2 must not meet one that is cut short
             try:
                 opened = self._repository[found.id.hex()]
             except (KeyError, ValueError, libgit2().GitError) as error:
@@ -211,11 +229,10 @@ class Repository:
 
     def _damage(self, raw: bytes, kind: Kind) -> DamagedError:
         """The error for an object that libgit2 cannot give us; OSError where the system is to blame."""
-        name = raw.hex()
-        loose = self.objects / name[:2] / name[2:]
-        for path in (loose, *(self.objects / "pack").iterdir()):
+        packs = self.objects / "pack"
+        for path in (self.loose_path(raw), *(packs.iterdir() if packs.exists() else ())):
             _probe(path)
-        return DamagedError(f"the {kind} {name[:10]} is {'unreadable' if loose.exists() else 'missing'}")
+        return DamagedError(f"the {kind} {raw.hex()[:10]} is missing")
 
 
 def create(path: Path) -> None:

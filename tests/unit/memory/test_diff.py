@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.memory.diff import unified
@@ -120,7 +120,6 @@ _TEXT = st.one_of(
 
 
 @needs_git
-@settings(max_examples=40, deadline=None)
 @given(before=_TEXT, after=_TEXT)
 def test_git_apply_makes_the_new_bytes_from_the_old(
     tmp_path_factory: pytest.TempPathFactory, before: bytes | None, after: bytes | None

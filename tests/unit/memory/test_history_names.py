@@ -26,20 +26,20 @@ _SEGMENT = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=settings().max_examples * 4)
 @given(rel=st.lists(_SEGMENT, min_size=1, max_size=5).map("/".join))
 @example(rel=".git/config")
 def test_every_path_comes_back_as_it_went_in(rel: str) -> None:
     assert unescape_rel(escape_rel(rel)) == rel
 
 
-@settings(max_examples=300)
+@settings(max_examples=settings().max_examples * 4)
 @given(one=_SEGMENT, other=_SEGMENT)
 def test_different_names_stay_different(one: str, other: str) -> None:
     assert (escape_segment(one) == escape_segment(other)) == (one == other)
 
 
-@settings(max_examples=300)
+@settings(max_examples=settings().max_examples * 4)
 @given(name=_SEGMENT)
 def test_no_stored_name_means_anything_to_git_or_windows(name: str) -> None:
     stored = escape_segment(name)
@@ -57,7 +57,6 @@ def test_an_ordinary_name_stays_readable(name: str) -> None:
     assert escape_segment(name) == name
 
 
-@settings(max_examples=100)
 @given(raw=st.binary(min_size=1, max_size=30).filter(lambda raw: b"/" not in raw))
 def test_every_name_of_bytes_comes_back(raw: bytes) -> None:
     assert os.fsencode(unescape_segment(escape_segment(os.fsdecode(raw)))) == raw
