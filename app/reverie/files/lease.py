@@ -187,7 +187,7 @@ class Lease:
         return False
 
     def release(self) -> None:
-        """Give it back; a second call does nothing. A lease that cannot be given back now expires by itself."""
+        """Give it back; a second call does nothing. One that cannot be given back now expires by itself."""
         if self._released.is_set():
             return
         self._released.set()

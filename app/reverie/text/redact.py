@@ -1,0 +1,59 @@
+"""The one redactor: finds secrets in text that leaves the memory files (requests, traces, logs, Activity).
+
+Rules of form, not of entropy: a secret is known by its own shape (`text.secret_shapes`: keys of providers,
+private key blocks, tokens, headers, credentials in addresses) or by the name in front of it
+(`text.secret_names`). Prose about secrets ("token budget: 12000", "password policy") is left alone; where the
+two cannot be told apart, the text is redacted, because a hole in a log costs less than a leaked key.
+
+Invariants: time is linear in the length of the text (no pattern can start over inside what it has consumed;
+tests feed the worst inputs we know), found spans do not overlap, and redacting twice is redacting once. Pure
+functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reverie.text.secret_names import named_secrets
+from reverie.text.secret_shapes import shaped_secrets
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """`text[start:end]` is a secret; `kind` is one of `private-key`, `provider-key`, `jwt`, `auth-header`,
+    `url-password`, `password`, `token`."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def find_secrets(text: str) -> tuple[Secret, ...]:
+    """Every secret in `text`, in order, none overlapping another."""
+    return tuple(_united([*shaped_secrets(text), *named_secrets(text)]))
+
+
+def redact(text: str) -> str:
+    """`text` with every secret replaced by `[redacted:<kind>]`."""
+    pieces = []
+    position = 0
+    for secret in find_secrets(text):
+        pieces += [text[position : secret.start], f"[redacted:{secret.kind}]"]
+        position = secret.end
+    return "".join([*pieces, text[position:]])
+
+
+def _united(spans: Iterable[tuple[int, int, str]]) -> list[Secret]:
+    """Overlapping spans become one, called by the first of their kinds: shapes say more than names."""
+    found: list[Secret] = []
+    for start, end, kind in sorted(spans, key=lambda span: span[0]):
+        if found and start < found[-1].end:
+            last = found[-1]
+            found[-1] = Secret(last.start, max(end, last.end), min(last.kind, kind, key=_RANK.index))
+        else:
+            found.append(Secret(start, end, kind))
+    return found
+
+
+_RANK = ["private-key", "provider-key", "jwt", "auth-header", "url-password", "password", "token"]

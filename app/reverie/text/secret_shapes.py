@@ -1,0 +1,132 @@
+"""Secrets that are known by their own shape, whatever stands around them.
+
+Every pattern begins behind a boundary and consumes possessively, so no input makes it start over inside what
+it has consumed. Pure functions; spans are `(start, end, kind)`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+Span = tuple[int, int, str]
+
+_PLACEHOLDER = re.compile(
+    r"\$(?:[A-Z_][A-Z0-9_]*+\Z|[a-z_]++\Z|[{(])|%(?:[A-Za-z_][A-Za-z0-9_]*+%?\Z|\()|\{|<[^>]*+>\Z|\[redacted:"
+)
+
+_PROVIDER_KEY = re.compile(
+    r"""(?<![A-Za-z0-9])(?:
+        sk-(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{12,}+
+      | [sr]k_(?:live|test)_[A-Za-z0-9]{10,}+
+      | gh[oprsu]_[A-Za-z0-9]{20,}+
+      | github_pat_[A-Za-z0-9_]{20,}+
+      | xox[abeoprs]-[A-Za-z0-9-]{10,}+
+      | xapp-[A-Za-z0-9-]{10,}+
+      | (?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])
+      | AIza[A-Za-z0-9_-]{30,}+
+      | ya29\.[A-Za-z0-9_-]{20,}+
+      | gl(?:pat|ptt|rt|dt|cbt)-[A-Za-z0-9_-]{16,}+
+      | npm_[A-Za-z0-9]{30,}+
+      | pypi-[A-Za-z0-9_-]{32,}+
+      | hf_[A-Za-z0-9]{20,}+
+    )""",
+    re.VERBOSE,
+)
+# Without a provider's own prefix after it, `sk-` also begins ordinary names in kebab case.
+_PLAIN_SK = re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}+")
+_NO_ORDINARY_NAME = re.compile(r"[A-Za-z]\d|\d[A-Za-z]|[A-Za-z0-9]{20}")
+_SLACK_HOOK = re.compile(r"hooks\.slack\.com/services/([A-Za-z0-9]{6,}+/[A-Za-z0-9]{6,}+/[A-Za-z0-9]{10,}+)")
+
+_JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?")
+
+_HEADER = re.compile(
+    r"""(?i)(?<![A-Za-z0-9])(?:proxy-)?authorization\\{0,4}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,4}["']?
+        (?:([A-Za-z][A-Za-z0-9-]{1,20})[ \t]{1,4})?([^\s"'`,;\\]{6,}+)""",
+    re.VERBOSE,
+)
+_SCHEME = re.compile(r"(?i)(?<![A-Za-z0-9_-])(bearer|basic)[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,}+)")
+
+_ADDRESS = re.compile(
+    r"""(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}+://
+        [^\s/:@?\#"'`<>]{0,256}+:([^\s/?\#"'`<>]{1,512})@""",
+    re.VERBOSE,
+)
+
+_KEY_BEGIN = re.compile(
+    r"-----\s{0,4}BEGIN\s{1,4}(?:[A-Z0-9]{1,20}+\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
+)
+_KEY_END = re.compile(
+    r"-----\s{0,4}END\s{1,4}(?:[A-Z0-9]{1,20}+\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
+)
+# A line of a key whose end is missing: what quoting, indenting or escaping puts before it, then its text.
+_KEY_LINE = re.compile(
+    r"""[\s>|*\#"',+\\-]{0,40}+
+        (?:[A-Za-z0-9+/=]{16,}+|n?(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200})""",
+    re.VERBOSE,
+)
+# The longest real keys take about 13,000 characters; an end marker farther off belongs to something else.
+_LONGEST_KEY = 32_768
+
+
+def shaped_secrets(text: str) -> Iterator[Span]:
+    """Spans of all secrets with a shape of their own; they may overlap."""
+    yield from _private_keys(text)
+    for match in _PROVIDER_KEY.finditer(text):
+        yield match.start(), match.end(), "provider-key"
+    for match in _PLAIN_SK.finditer(text):
+        if _NO_ORDINARY_NAME.search(match[0]):
+            yield match.start(), match.end(), "provider-key"
+    for match in _SLACK_HOOK.finditer(text):
+        yield match.start(1), match.end(1), "provider-key"
+    for match in _JWT.finditer(text):
+        yield match.start(), match.end(), "jwt"
+    for match in _HEADER.finditer(text):
+        if not is_placeholder(match[2]) and _is_header_value(match[1] or "", match[2]):
+            yield match.start(2), match.end(2), "auth-header"
+    for match in _SCHEME.finditer(text):
+        if _is_credential(match[1], match[2]):
+            yield match.start(2), match.end(2), "auth-header"
+    for match in _ADDRESS.finditer(text):
+        if not is_placeholder(match[1]):
+            yield match.start(1), match.end(1), "url-password"
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value only stands for a secret: a variable, a template, a mask, or our own mark."""
+    return _PLACEHOLDER.match(value) is not None or len(set(value)) == 1
+
+
+def _is_header_value(scheme: str, value: str) -> bool:
+    """Tells a header from a sentence that begins with "Authorization:"."""
+    return scheme.lower() in ("bearer", "basic") or len(value) >= 20 or any(map(str.isdigit, value))
+
+
+def _is_credential(scheme: str, value: str) -> bool:
+    """Tells a credential from the next word of a sentence about bearers or basics."""
+    if scheme.lower() == "bearer":
+        return any(map(str.isdigit, value))
+    try:
+        return b":" in base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    ends = [match.end() for match in _KEY_END.finditer(text)]
+    next_end = 0
+    position = 0
+    while (begin := _KEY_BEGIN.search(text, position)) is not None:
+        while next_end < len(ends) and ends[next_end] <= begin.end():
+            next_end += 1
+        position = begin.end()
+        if next_end < len(ends) and ends[next_end] - begin.start() <= _LONGEST_KEY:
+            position = ends[next_end]
+        else:
+            while (line := _KEY_LINE.match(text, position)) is not None:
+                position = line.end()
+            if position == begin.end():
+                continue  # the words alone, as in a sentence
+        yield begin.start(), position, "private-key"
