@@ -1,0 +1,117 @@
+"""Whether two notes say the same: conservative, explainable, without a model.
+
+Statements of the smaller note are looked for in the other one after folding wording, spelling and units
+(`wording`, `alignment`). The score is the share of the smaller note that is found. Then every doubt is a veto
+(`conflicts`): numbers, identifiers, names, negations, antonyms, versions, environments, states, order. A missed
+duplicate costs a line in a list; a wrong merge would cost trust, so unknown words count as differences.
+
+Pure; `check` is called every few statements and may raise to cancel. `rapidfuzz` is loaded at the first judgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from reverie.dream.alignment import Alignment, align
+from reverie.dream.conflicts import is_known, statement_conflicts, subject_conflicts
+from reverie.dream.reading import NoteLike, Reading, read_note
+from reverie.memory import frontmatter
+
+# The share of the smaller note that must be found in the other one; more when the other one is much larger, since
+# then less stands behind the belief that they have one subject.
+THRESHOLD = 0.8
+SUBSET_THRESHOLD = 0.9
+_SUBSET_RATIO = 0.45
+# Notes that say less than about four words cannot be told apart well enough.
+_LEAST_WEIGHT = 3.5
+_SHOWN_REASONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`score` is the share of the smaller note found in the other one (0 to 1), whatever vetoes say; `reasons` are
+    for people and quote no memory text."""
+
+    duplicate: bool
+    score: float
+    reasons: tuple[str, ...]
+
+
+def no_check() -> None:
+    """For callers that never cancel."""
+
+
+def judge(a: NoteLike, b: NoteLike, check: Callable[[], None] = no_check) -> Verdict:
+    """Whether the two notes are duplicates. Symmetric."""
+    return compare(read_note(a, check), read_note(b, check), check, same_body=same_body(a.text, b.text))
+
+
+def same_body(a: str, b: str) -> bool:
+    """Whether the bodies are equal but for white space, blank lines and line ends; empty ones never are."""
+    folded = folded_body(a)
+    return bool(folded) and folded == folded_body(b)
+
+
+def folded_body(text: str) -> str:
+    """A body for comparing: white space runs folded, blank lines dropped."""
+    block = frontmatter.split(text)
+    body = text[block.body_start :] if block is not None else text
+    return "\n".join(" ".join(line.split()) for line in body.split("\n") if line.strip())
+
+
+def compare(a: Reading, b: Reading, check: Callable[[], None], *, same_body: bool = False) -> Verdict:
+    """`judge` for notes already taken apart."""
+    vetoes = list(subject_conflicts(a, b, same_body=same_body))
+    if same_body:
+        if a.is_placeholder:
+            vetoes.append("they hold nothing but a placeholder")
+        return _verdict(1.0, vetoes, "their bodies are the same")
+    small, large = sorted((a, b), key=lambda reading: reading.weight)
+    if small.weight < _LEAST_WEIGHT:
+        return Verdict(False, 0.0, ("one of them says too little to tell",))
+    if vetoes:
+        return _verdict(0.0, vetoes, "")
+    found = align(small.statements, large.statements, check)
+    threshold = SUBSET_THRESHOLD if small.weight < _SUBSET_RATIO * large.weight else THRESHOLD
+    if found.score < threshold:
+        return Verdict(False, found.score, (f"only {found.score:.0%} of one is found in the other",))
+    vetoes += islice(_content_vetoes(small, large, found, check), _SHOWN_REASONS)
+    kept = f"{len(found.kept)} of {len(small.statements)} statements are found in the other note"
+    return _verdict(found.score, vetoes, kept)
+
+
+def _content_vetoes(
+    small: Reading, large: Reading, found: Alignment, check: Callable[[], None]
+) -> Iterator[str]:
+    yield from statement_conflicts(small.statements, large.statements, found, check)
+    yield from _stated_contradictions(small, large, found)
+    if small.weight < _SUBSET_RATIO * large.weight and not _shares_subject(small, large):
+        yield "the larger one does not mention the subject of the smaller one"
+
+
+def _stated_contradictions(small: Reading, large: Reading, found: Alignment) -> Iterator[str]:
+    """A statement that something is outdated or contradicted, unless both notes make it."""
+    agreed = [
+        link
+        for link in found.links
+        if link.match.dice >= 0.9
+        and small.statements[link.small].contradiction
+        and large.statements[link.large].contradiction
+    ]
+    agreed_small, agreed_large = {link.small for link in agreed}, {link.large for link in agreed}
+    for statements, said_by_both in ((small.statements, agreed_small), (large.statements, agreed_large)):
+        for number, statement in enumerate(statements):
+            if statement.contradiction and number not in said_by_both:
+                yield f"line {statement.line} of one says that something does not hold"
+
+
+def _shares_subject(small: Reading, large: Reading) -> bool:
+    return any(is_known(each, large) for each in small.head if len(each) > 2 or not each.isascii())
+
+
+def _verdict(score: float, vetoes: list[str], otherwise: str) -> Verdict:
+    if vetoes:
+        return Verdict(False, score, tuple(dict.fromkeys(vetoes))[:_SHOWN_REASONS])
+    return Verdict(True, score, (otherwise,))

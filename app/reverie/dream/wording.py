@@ -1,0 +1,443 @@
+"""Statements as tokens: what a sentence says, folded so that two wordings of the same thing look alike.
+
+Spelling, inflection, units, number words, dates, quotes and markup are folded; numbers, identifiers and names are
+marked, because two statements that differ in those differ in substance. Each token knows whether it is negated.
+
+Pure; linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from reverie.dream import vocabulary as words
+
+TokenKind = Literal["word", "weak", "number", "identifier", "name", "character"]
+
+_WEIGHTS: dict[TokenKind, float] = {
+    "word": 1.0,
+    "weak": 0.3,
+    "number": 1.5,
+    "identifier": 1.5,
+    "name": 1.2,
+    "character": 0.5,
+}
+
+
+class Token(NamedTuple):
+    """`canon` is equal for wordings of the same thing; `unit` is for numbers ("" when none stands there), and the
+    year for dates. `negated`: an odd number of negations covers it. `initial`: its capital letter says nothing."""
+
+    canon: str
+    kind: TokenKind
+    unit: str = ""
+    negated: bool = False
+    initial: bool = False
+
+    @property
+    def weight(self) -> float:
+        return _WEIGHTS[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One statement. `seen` are all its words with function words, `relations` pairs of (connector, object),
+    `negations` the groups of token numbers that one negation covers, `negative` whether a language whose negation
+    has no reach we know (Chinese, Japanese, Korean) negates anything, `ordered` whether an arrow or a word such as
+    "then" makes the order matter, `clauses` the number of its clause for each token."""
+
+    tokens: tuple[Token, ...]
+    seen: frozenset[str]
+    relations: frozenset[tuple[str, str]] = frozenset()
+    negations: tuple[frozenset[int], ...] = ()
+    negative: bool = False
+    passive: bool = False
+    question: bool = False
+    past: bool = False
+    former: bool = False
+    future: bool = False
+    ordered: bool = False
+    clauses: tuple[int, ...] = ()
+    weight: float = field(default=0.0)
+
+    @property
+    def canons(self) -> frozenset[str]:
+        return frozenset(token.canon for token in self.tokens)
+
+
+_QUOTES = str.maketrans(
+    {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "ʼ": "'", "–": " - ", "—": " - ",
+     "✓": " yes ", "✔": " yes ", "✅": " yes ", "☑": " yes ", "✗": " no ", "✘": " no ", "❌": " no ", "❎": " no ",
+     "→": " -> ", "⇒": " -> ", "…": " ", "\u00a0": " ", "\u202f": " ", "、": ",", "，": ",", "：": ":", "；": ";"}
+)  # fmt: skip
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\(<?([^()\s]*)>?[^()]*\)")
+_EMPHASIS = re.compile(r"(?<![\w/*.])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/*])(?:\*{1,3}|_{1,3}|~~)(?![\w/*])")
+_CODE_SPAN = re.compile(r"`+([^`]+)`+")
+_PHRASES = tuple(
+    (re.compile(pattern, re.IGNORECASE), replacement)
+    for pattern, replacement in (
+        (r"\b(?:at most|no more than|not more than|no longer than|not exceed(?:ing)?|up to|bis zu|au plus|"
+         r"como máximo|a lo sumo|less than|fewer than|under(?= \d)|below(?= \d)|weniger als|moins de|menos de)\b|"
+         r"(?<=\s)(?:<=|≤|<)(?=\s?\d)|≤", " bound:upper "),
+        (r"\b(?:max|maximum|höchstens|maximal)(?:\.|\b)(?: of\b)?", " bound:upper "),
+        (r"\b(?:at least|more than|greater than|no less than|no fewer than|not less than|over(?= \d)|above(?= \d)|"
+         r"mehr als|au moins|plus de(?= \d)|al menos|más de|exceed(?:s|ing)?)\b|(?<=\s)(?:>=|≥|>)(?=\s?\d)|≥",
+         " bound:lower "),
+        (r"\b(?:minimum|mindestens|minimal|min(?=\.? \d))\b(?: of\b)?", " bound:lower "),
+        (r"\binstead of\b|\brather than\b|\bau lieu de\b|\bplutôt que\b|\ben lugar de\b|\bas opposed to\b", " statt "),
+        (r"\bprior to\b", " before "), (r"\b(?:has|have|had) to\b", " must "), (r"\bpull[ -]requests?\b", " pr "),
+        (r"\bnext to\b", " beside "), (r"\bstandard library\b", " stdlib "), (r"\bin order to\b", " to "),
+        (r"\bas soon as\b|\bonce\b(?= (?:the|a|an|it|they|all)\b)", " when "),
+        (r"\be\.g\.|\bi\.e\.|\bz\. ?b\.|\bfor example\b|\bper cent\b(?=x)|\bp\. ?ex\.", " "),
+        (r"\b(?:every|each|per) day\b", " daily "), (r"\b(?:every|each|per|a) month\b", " monthly "),
+        (r"\b(?:every|each|per) week\b", " weekly "), (r"\b(?:every|each|per) (?:hour)\b", " hourly "),
+        (r"\b(?:every|each|per) year\b", " yearly "), (r"\bper cent\b|\bpour cent\b", " percent "),
+        (r"\bcan ?not\b", " cannot "), (r"\bn't\b", " not "),
+        (r"\bno longer\b|\bnot any ?more\b", " not "), (r"\bfree of\b", " without "),
+        (r"\b(do|does|did|is|are|was|were|has|have|had|wo|would|should|could|must|need|ca|might)n't\b", " not "),
+    )
+)  # fmt: skip
+_MONTH = "|".join(sorted(words.MONTHS, key=len, reverse=True))
+_UNIT = "|".join(sorted((re.escape(unit) for unit in words.UNITS if ord(unit[0]) < 0x2E80), key=len, reverse=True))
+_CJK_UNIT = "|".join(sorted((unit for unit in words.UNITS if ord(unit[0]) >= 0x2E80), key=len, reverse=True))
+_TOKEN = re.compile(
+    rf"""
+      (?P<url>\b[a-z][a-z0-9+.-]*://[^\s<>()"']+)
+    | (?P<iso>\b\d{{4}}-\d{{2}}-\d{{2}}\b)
+    | (?P<dmy>\b(?P<dmy_day>\d{{1,2}})(?:st|nd|rd|th|\.|er|º)?\s+(?:of\s+|de\s+)?(?P<dmy_month>{_MONTH})\b\.?
+        (?:,?\s+(?:de\s+)?(?P<dmy_year>\d{{4}})\b)?)
+    | (?P<mdy>\b(?P<mdy_month>{_MONTH})\.?\s+(?P<mdy_day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<mdy_year>\d{{4}})\b)?)
+    | (?P<time>\b\d{{1,2}}:\d{{2}}(?::\d{{2}})?\b)
+    | (?P<version>\bv\d+(?:\.\d+)*(?:-[a-z]+[0-9.]*)?\b|\b\d+\.\d+\.\d+(?:[.-]\w+)*)
+    | (?P<arrow>->|=>|<-)
+    | (?P<bound>\bbound:(?:upper|lower)\b)
+    | (?P<cjkword>[\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff々ー]+)
+    | (?P<hangul>[\uac00-\ud7af]+)
+    | (?P<money>[$€£]\s?\d+(?:[.,]\d+)*)
+    | (?P<number>(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:e\d+)?
+        (?:\s?(?P<unit>(?:{_UNIT})(?![\w/])(?!\.\w)|(?:{_CJK_UNIT}))|(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])|(?![\w])))
+    | (?P<flag>(?<![\w-])--?[a-z][\w-]*)
+    | (?P<path>(?<!\w)[~.#@$]?/?[^\W]*(?:(?:[./:@\\_+*-]{{1,3}}|\#)[\w{{}}*]+)+/?\*?|\#\w+|\$\w+)
+    | (?P<word>\w+(?:'\w+)?)
+    | (?P<clause>[,;:()]|\s-\s)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_EAST_ASIAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af々ー"
+_SCRIPT_CHANGE = re.compile(rf"(?<=[{_EAST_ASIAN}])(?=[A-Za-z0-9`#])|(?<=[A-Za-z0-9`%])(?=[{_EAST_ASIAN}])")
+_SYMBOLS_ONLY = re.compile(r"^[^\w\s]+$")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|\w_\w")
+_RUNS = re.compile(r"[\u3040-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ffー]+|[\u3400-\u9fff\uf900-\ufaff々]")
+_CJK_NOT = re.compile(words.CJK_NEGATION)
+_CJK_NOT_NOT = re.compile(words.CJK_NOT_NEGATION)
+_HANGUL_NOT = re.compile(words.HANGUL_NEGATION)
+_HANGUL_PARTICLE = re.compile(words.HANGUL_PARTICLES)
+_FORMER = re.compile(words.FORMER_CUES, re.IGNORECASE)
+_FUTURE = re.compile(words.FUTURE_CUES, re.IGNORECASE)
+_PAST = re.compile(words.PAST_CUES, re.IGNORECASE)
+_ELISION = re.compile(r"^(?:[cdjlmnst]|qu)'", re.IGNORECASE)
+_BOUNDARY_WORDS = frozenset("and but aber sondern und mais et pero y while whereas но и".split())
+
+
+def word(canon: str) -> str:
+    """The folded form of one lower-case word: inflection off, synonyms on one of them."""
+    return _SYNONYM.get(canon) or _SYNONYM.get(stem(canon)) or stem(canon)
+
+
+@lru_cache(maxsize=65536)
+def stem(text: str) -> str:
+    """Light: plural, -ing, -ed, -ly, -ion and a final e go; short words and other scripts stay."""
+    if len(text) < 4 or not text.isascii():
+        return text
+    for ending, replacement, least in _ENDINGS:
+        if text.endswith(ending) and len(text) - len(ending) >= least:
+            text = text[: len(text) - len(ending)] + replacement
+            if ending in ("ing", "ed") and len(text) > 3 and text[-1] == text[-2] and text[-1] in "bdfgmnprt":
+                text = text[:-1]
+            break
+    return text[:-1] if len(text) > 3 and text.endswith("e") else text
+
+
+_ENDINGS = (
+    ("ies", "y", 2), ("ied", "y", 2), ("sses", "ss", 2), ("xes", "x", 2), ("ches", "ch", 2), ("shes", "sh", 2),
+    ("ingly", "", 3), ("edly", "", 3), ("ally", "al", 3), ("ings", "", 3), ("ing", "", 3), ("eed", "eed", 1),
+    ("ions", "", 4), ("ion", "", 4), ("ed", "", 3), ("ly", "", 4), ("'s", "", 2), ("ss", "ss", 1), ("us", "us", 1),
+    ("is", "is", 1), ("s", "", 3),
+)  # fmt: skip
+_SYNONYM: dict[str, str] = {}
+for _group in words.SYNONYMS:
+    _first = min(_group, key=lambda text: (len(stem(text)), text))
+    for _text in _group:
+        _SYNONYM.setdefault(_text, stem(_first))
+_WEAK = frozenset(words.WEAK_WORDS | {word(text) for text in words.WEAK_WORDS if len(text) > 3})
+
+
+def fold_text(text: str) -> str:
+    """Markup, typographic characters and fixed phrases folded; code spans lose their marks."""
+    text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).translate(_QUOTES)
+    text = _LINK.sub(r"\1 \2", text)
+    text = _SCRIPT_CHANGE.sub(" ", _EMPHASIS.sub("", text))
+    for pattern, replacement in _PHRASES:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def read_wording(text: str, *, code: bool = False, capital_nouns: bool = False) -> Wording:
+    """The tokens of one statement. `code`: a line of code, where each word is an identifier and nothing is negated."""
+    return _Reader(text, code, capital_nouns).read()
+
+
+class _Reader:
+    def __init__(self, text: str, code: bool, capital_nouns: bool) -> None:
+        self._code = code
+        self._capital_nouns = capital_nouns
+        self._raw = text
+        self._spans: list[tuple[int, int]] = []
+        self._tokens: list[Token] = []
+        self._seen: set[str] = set()
+        self._relations: set[tuple[str, str]] = set()
+        self._connector: str | None = None
+        self._clauses: list[tuple[int, list[int], bool, bool]] = []
+        self._last_word = ""
+        self._clause_start = 0
+        self._forward: list[int] = []
+        self._whole = False
+        self._prefers = False
+        self._arrows = False
+        self._article = False
+
+    def read(self) -> Wording:
+        text = self._raw if self._code else fold_text(self._raw)
+        text = self._mark_code(text)
+        for match in _TOKEN.finditer(text):
+            self._take(match, text)
+        self._end_clause()
+        negations = self._negations()
+        covered = Counter(number for group in negations for number in group)
+        tokens = tuple(
+            token._replace(negated=True) if covered[number] % 2 else token
+            for number, token in enumerate(self._tokens)
+        )
+        return Wording(
+            tokens=tokens,
+            seen=frozenset(self._seen),
+            relations=frozenset(self._relations),
+            negations=negations,
+            negative=self._negative_script(text),
+            passive=not self._code and bool(self._seen & words.PASSIVE_BY),
+            question=self._raw.rstrip(" *_)\"'").endswith(("?", "？")),
+            past=bool(_PAST.search(text)),
+            former=bool(_FORMER.search(text)),
+            future=bool(_FUTURE.search(text)),
+            ordered=self._arrows or bool(self._seen & words.SEQUENCE),
+            clauses=self._clause_numbers(),
+            weight=sum(token.weight for token in tokens),
+        )
+
+    def _mark_code(self, text: str) -> str:
+        """Backticks out; remembers where code stood, and keeps symbols that are a whole code span as a token."""
+        pieces: list[str] = []
+        at = length = 0
+        for match in _CODE_SPAN.finditer(text):
+            before = text[at : match.start()]
+            inner = match.group(1)
+            if _SYMBOLS_ONLY.match(inner):
+                self._add(Token(f"`{inner}", "identifier"))
+                inner = " "
+            pieces += [before, inner]
+            length += len(before)
+            self._spans.append((length, length + len(inner)))
+            length += len(inner)
+            at = match.end()
+        pieces.append(text[at:])
+        return "".join(pieces)
+
+    def _take(self, match: re.Match[str], text: str) -> None:
+        kind = next(name for name in _GROUP_NAMES if match.group(name) is not None)
+        whole = match.group(kind)
+        code = self._code or any(start <= match.start() < end for start, end in self._spans)
+        if kind == "clause":
+            if not code:
+                self._end_clause()
+        elif kind == "arrow":
+            self._arrows = True
+        elif kind in ("iso", "dmy", "mdy"):
+            self._add(_date(kind, match))
+        elif kind == "number":
+            self._number(whole, match.group("unit"))
+        elif kind == "time":
+            self._add(Token(f"#{whole.lstrip('0') or '0'}", "number"))
+        elif kind == "money":
+            amount = whole[1:].strip().replace(",", "")
+            self._add(Token(f"#{amount}", "number", words.UNITS[whole[0]]))
+        elif kind == "bound":
+            self._seen.add(whole)
+            self._add(Token(whole, "weak"))
+        elif kind == "cjkword":
+            self._cjk(whole)
+        elif kind == "hangul":
+            self._seen.add(whole)
+            self._add(Token(_HANGUL_PARTICLE.sub("", whole) or whole, "word"))
+        elif kind == "word":
+            self._word(whole, code, self._is_initial(match.start(), text))
+        else:
+            self._identifier(kind, whole, code)
+
+    def _identifier(self, kind: str, whole: str, code: bool) -> None:
+        canon = whole.casefold().strip(_EDGES.get(kind))
+        parts = canon.split("-")
+        if kind == "path" and not code and all(part.isalpha() for part in parts):
+            for part in parts:
+                self._word(part, code=False, initial=True)
+        elif kind == "path" and canon.replace("/", "").isalpha() and canon.count("/") == 1 and not code:
+            for part in canon.split("/"):
+                self._word(part, code=False, initial=True)
+        elif canon:
+            self._seen.add(canon)
+            self._add(Token(canon, "identifier"))
+
+    def _number(self, whole: str, unit: str | None) -> None:
+        digits = whole[: len(whole) - len(unit)].strip() if unit else whole
+        digits = digits.removeprefix("+")
+        if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits):
+            digits = digits.replace(",", "")
+        self._add(Token(f"#{digits.replace(',', '.')}", "number", words.UNITS[unit.casefold()] if unit else ""))
+
+    def _word(self, surface: str, code: bool, initial: bool) -> None:
+        text = surface.casefold()
+        if not code and "'" in text:
+            text = self._elision(text)
+        if text in words.NUMBER_WORDS and not code:
+            self._add(Token(f"#{words.NUMBER_WORDS[text]}", "number"))
+            return
+        if not code and text in words.UNITS and len(text) > 2 and self._counts_unit(words.UNITS[text]):
+            return
+        self._article = text in words.ARTICLES
+        self._seen.add(text)
+        if code:
+            self._add(Token(text if self._code else stem(text), "identifier"))
+            return
+        self._negation(text)
+        self._last_word = text
+        if text in words.ONE_WORDS:
+            self._add(Token("#1", "weak"))
+        elif text in words.NEGATED_PERMISSION:
+            self._add(Token(word("allow"), "weak"))
+        elif text in words.FUNCTION_WORDS:
+            self._connect(text)
+        else:
+            canon = word(text)
+            self._prefers = self._prefers or canon == word("prefer")
+            kind = self._kind_of(surface, text, canon, initial)
+            self._add(Token(stem(text) if kind == "identifier" else canon, kind, initial=initial))
+            if text in words.RELATIONS:
+                self._connect(text)
+
+    def _counts_unit(self, unit: str) -> bool:
+        """A unit written as a word after a number word or an article ("ten minutes", "an hour") joins its number."""
+        last = self._tokens[-1] if len(self._tokens) > self._clause_start else None
+        if last is not None and last.canon.startswith("#") and not last.unit:
+            self._tokens[-1] = last._replace(unit=unit, kind="number")
+            return True
+        if self._article:
+            self._add(Token("#1", "number", unit))
+        return self._article
+
+    def _elision(self, text: str) -> str:
+        if text.startswith("n'"):
+            self._whole = True
+        text = _ELISION.sub("", text)
+        return text.removesuffix("'s").replace("'", "")
+
+    def _kind_of(self, surface: str, text: str, canon: str, initial: bool) -> TokenKind:
+        if text in _WEAK or canon in _WEAK or (len(text) == 1 and text.isascii()):
+            return "weak"
+        if _CAMEL.search(surface) or any(letter.isdigit() for letter in text):
+            return "identifier"
+        if surface[0].isupper() and not initial and not self._capital_nouns:
+            return "name"
+        return "word"
+
+    def _negation(self, text: str) -> None:
+        if text in words.NEGATIONS_FORWARD or (text == "over" and self._prefers):
+            self._forward.append(len(self._tokens))
+        elif text in words.NEGATIONS_CLAUSE:
+            self._whole = True
+        elif text in _BOUNDARY_WORDS:
+            self._end_clause()
+
+    def _connect(self, text: str) -> None:
+        if text in words.RELATIONS or text in words.PASSIVE_BY:
+            self._connector = text
+
+    def _cjk(self, whole: str) -> None:
+        for run in _RUNS.findall(whole):
+            if "\u3040" <= run[0] <= "\u309f":
+                continue
+            if "\u30a0" <= run[0] <= "\u30ff":
+                self._add(Token(run.rstrip("ー"), "word"))
+            elif run not in words.HAN_FUNCTION:
+                self._add(Token(run, "character"))
+
+    def _add(self, token: Token) -> None:
+        if self._connector and token.kind != "weak":
+            self._relations.add((self._connector, token.canon))
+            self._connector = None
+        self._seen.add(token.canon)
+        self._tokens.append(token)
+
+    def _end_clause(self) -> None:
+        end = len(self._tokens)
+        is_last = self._last_word in words.NEGATIONS_FORWARD
+        self._clauses.append((self._clause_start, list(self._forward), self._whole, is_last))
+        self._clause_start, self._forward, self._whole, self._connector = end, [], False, None
+
+    def _clause_numbers(self) -> tuple[int, ...]:
+        starts = [clause[0] for clause in self._clauses[1:]]
+        return tuple(bisect_right(starts, number) for number in range(len(self._tokens)))
+
+    def _negations(self) -> tuple[frozenset[int], ...]:
+        """The tokens each negation covers: from it to the end of its clause, or the clause when none follow."""
+        groups: list[frozenset[int]] = []
+        before = 0
+        ends = [clause[0] for clause in self._clauses[1:]] + [len(self._tokens)]
+        for (start, forward, whole, is_last), end in zip(self._clauses, ends, strict=True):
+            for position in forward:
+                group = frozenset(range(position, end)) or frozenset(range(start, end))
+                if not group and is_last:
+                    # "dark mode: no": the negation is a clause of its own and speaks of the one before.
+                    group = frozenset(range(before, end))
+                groups.append(group)
+            before = start
+            if whole:
+                groups.append(frozenset(range(start, end)))
+        return tuple(group for group in groups if group)
+
+    def _is_initial(self, start: int, text: str) -> bool:
+        before = text[:start].rstrip(" \"'(*_-")
+        return not before or before[-1] in ".!?:;|>]"
+
+    def _negative_script(self, text: str) -> bool:
+        return bool(_CJK_NOT.search(_CJK_NOT_NOT.sub("", text)) or _HANGUL_NOT.search(text))
+
+
+_EDGES = {"path": ".:/*-_+#", "url": ".,:"}
+_GROUP_NAMES = (
+    "url", "iso", "dmy", "mdy", "time", "version", "arrow", "bound", "cjkword", "hangul", "money", "number", "flag",
+    "path", "word", "clause",
+)  # fmt: skip
+
+
+def _date(kind: str, match: re.Match[str]) -> Token:
+    if kind == "iso":
+        year, month, day = match.group("iso").split("-")
+    else:
+        year = match.group(f"{kind}_year") or ""
+        month, day = words.MONTHS[match.group(f"{kind}_month").casefold()], match.group(f"{kind}_day")
+    return Token(f"@{int(month)}-{int(day)}", "number", year)
