@@ -1,0 +1,105 @@
+"""The actor log: who of us wrote which content where, so that a watched change is attributed and never
+guessed.
+
+Before each replace the store logs path and hash; a change seen later whose content has that hash is ours,
+whoever of our processes made it. A row stays until it is old and the log is long, so a watcher that wakes up
+late still finds it.
+
+One SQLite database per profile, in the state directory. Threading: any thread; every call opens its own
+connection. Failure: `Unavailable`, and whoever was about to write does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.clock import DAY_MS
+from reverie.errors import Unavailable
+from reverie.files.directory import ensure_private
+
+DELETED = ""
+_BUSY_TIMEOUT_S = 5.0
+_KEPT_MS = 90 * DAY_MS
+_KEPT_ROWS = 100_000
+_PRUNE_EVERY = 1_000
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS writes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    path TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    run_id TEXT,
+    at_ms INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS writes_by_content ON writes (path, sha256, id);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Who wrote a content, in which run, and when (UTC ms)."""
+
+    actor: str
+    run_id: str | None
+    at_ms: int
+
+
+class ActorLog:
+    """The log of one profile. Nothing is created before the first `record`."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+
+    def record(self, path: Path, sha256: str | None, *, actor: str, run_id: str | None, at_ms: int) -> None:
+        """`actor` is about to give `path` the content with this hash; None: to delete it."""
+        ensure_private(self._database.parent)
+        with self._connected() as connection:
+            row = connection.execute(
+                "INSERT INTO writes (path, sha256, actor, run_id, at_ms) VALUES (?, ?, ?, ?, ?)",
+                (_text(path), sha256 or DELETED, actor, run_id, at_ms),
+            ).lastrowid
+            if row is not None and row % _PRUNE_EVERY == 0:
+                _prune(connection, newest=row, now_ms=at_ms)
+
+    def actor_of(self, path: Path, sha256: str | None) -> Attribution | None:
+        """Who gave `path` this content last; None: not one of us."""
+        if not self._database.exists():
+            return None
+        with self._connected() as connection:
+            row = connection.execute(
+                "SELECT actor, run_id, at_ms FROM writes WHERE path = ? AND sha256 = ? ORDER BY id DESC LIMIT 1",
+                (_text(path), sha256 or DELETED),
+            ).fetchone()
+        return None if row is None else Attribution(*row)
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with contextlib.closing(sqlite3.connect(self._database, timeout=_BUSY_TIMEOUT_S)) as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+                # After a power loss an unsynced row only makes our own write look like an outside one.
+                connection.execute("PRAGMA synchronous=NORMAL")
+                connection.executescript(_SCHEMA)
+                with connection:
+                    yield connection
+        except sqlite3.Error as error:
+            raise Unavailable(
+                "The log of who wrote what cannot be used.",
+                cause=f"SQLite says: {error}.",
+                next_step=f"Check the disk, or move {self._database} away; a new one is begun.",
+            ) from error
+
+
+def _prune(connection: sqlite3.Connection, *, newest: int, now_ms: int) -> None:
+    connection.execute(
+        "DELETE FROM writes WHERE id <= ? AND at_ms < ?", (newest - _KEPT_ROWS, now_ms - _KEPT_MS)
+    )
+
+
+def _text(path: Path) -> str:
+    """The path as text SQLite can hold: names that are no valid UTF-8 are escaped."""
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")

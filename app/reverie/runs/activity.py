@@ -1,0 +1,185 @@
+"""The Activity log: every decision of the background services, one JSON object a line, newest last.
+
+An unchanged gate is one entry with a counter: saying the same thing again appends only a short `again` line,
+which reading folds into the entry. Texts are redacted. Damaged lines are skipped and counted, never fatal.
+
+Threading: any thread and process; one lock per file. Failure: `Unavailable`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from reverie.clock import Clock
+from reverie.errors import mendable_from_os
+from reverie.files.directory import ensure_private
+from reverie.files.lock import file_lock
+from reverie.text.redact import redact
+
+_ROTATE_BYTES = 4 * 1024 * 1024
+_TAIL_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityEntry:
+    """One decision. `times` counts how often it was said in a row, last at `last_at` (UTC ms)."""
+
+    at: int
+    event: str
+    level: str
+    text: str
+    home: str = ""
+    workspace_id: str | None = None
+    run_id: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    times: int = 1
+    last_at: int = 0
+
+
+class Activity:
+    """The log of one home."""
+
+    def __init__(self, file: Path, *, lock_dir: Path, clock: Clock) -> None:
+        self._file = file
+        self._lock_dir = lock_dir
+        self._clock = clock
+        self.damaged_lines = 0
+
+    def add(
+        self,
+        event: str,
+        *,
+        level: str,
+        text: str,
+        home: str,
+        workspace_id: str | None,
+        run_id: str | None,
+        details: Mapping[str, Any],
+    ) -> None:
+        """Append one decision; the same one as the last of its workspace only raises that one's counter."""
+        now = self._clock()
+        entry = {
+            "at": now,
+            "event": event,
+            "level": level,
+            "text": redact(text),
+            "home": home,
+            "workspaceId": workspace_id,
+            "runId": run_id,
+            "details": {name: _redacted(value) for name, value in details.items()},
+        }
+        ensure_private(self._file.parent)
+        with file_lock(self._lock_dir, self._file):
+            last = self._last_of(workspace_id)
+            same = last is not None and all(last[key] == entry[key] for key in entry if key != "at")
+            line = {"again": now, "workspaceId": workspace_id} if same else entry
+            self._append(json.dumps(line, ensure_ascii=True) + "\n")
+
+    def read(self, limit: int = 1000) -> tuple[ActivityEntry, ...]:
+        """At most `limit` entries, newest first, the rotated file included."""
+        entries: list[ActivityEntry] = []
+        newest: dict[str | None, int] = {}
+        self.damaged_lines = 0
+        for item in self._items():
+            workspace_id = item.get("workspaceId")
+            if "again" in item:
+                if workspace_id in newest:
+                    entry = entries[newest[workspace_id]]
+                    entries[newest[workspace_id]] = replace(
+                        entry, times=entry.times + 1, last_at=item["again"]
+                    )
+                continue
+            newest[workspace_id] = len(entries)
+            entries.append(
+                ActivityEntry(
+                    item["at"],
+                    item["event"],
+                    item["level"],
+                    item["text"],
+                    item["home"],
+                    workspace_id,
+                    item["runId"],
+                    item["details"],
+                    last_at=item["at"],
+                )
+            )
+        entries.sort(key=lambda entry: entry.last_at, reverse=True)
+        return tuple(entries[:limit])
+
+    def _items(self) -> Iterator[dict[str, Any]]:
+        for file in (self._rotated, self._file):
+            for line in _bytes(file).splitlines():
+                item = _parsed(line)
+                if item is None:
+                    self.damaged_lines += 1
+                else:
+                    yield item
+
+    def _last_of(self, workspace_id: str | None) -> dict[str, Any] | None:
+        """The newest full entry of a workspace within reach of the end of the file."""
+        for line in reversed(_bytes(self._file, tail=_TAIL_BYTES).splitlines()):
+            item = _parsed(line)
+            if item is not None and "event" in item and item.get("workspaceId") == workspace_id:
+                return item
+        return None
+
+    def _append(self, line: str) -> None:
+        try:
+            if self._file.exists() and self._file.stat().st_size > _ROTATE_BYTES:
+                self._file.replace(self._rotated)
+            with self._file.open("ab") as file:
+                # A half line that a kill left must not swallow this one.
+                if file.tell() and not _bytes(self._file, tail=1).endswith(b"\n"):
+                    file.write(b"\n")
+                file.write(line.encode())
+        except OSError as error:
+            raise mendable_from_os(error, "The Activity log was not written.") from error
+
+    @property
+    def _rotated(self) -> Path:
+        return self._file.with_name(self._file.name + ".1")
+
+
+_REQUIRED = {"at": int, "event": str, "level": str, "text": str, "home": str, "details": dict}
+
+
+def _redacted(value: Any) -> Any:
+    """A JSON value with every text in it redacted."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {str(name): _redacted(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_redacted(item) for item in value]
+    return value
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """A line that is an entry or an `again`; None for anything else."""
+    try:
+        item = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(item, dict):
+        return None
+    if isinstance(item.get("again"), int):
+        return item
+    whole = all(isinstance(item.get(name), kind) for name, kind in _REQUIRED.items())
+    return {"runId": None, **item} if whole else None
+
+
+def _bytes(file: Path, *, tail: int | None = None) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            if tail is not None:
+                opened.seek(0, 2)
+                opened.seek(max(0, opened.tell() - tail))
+            return opened.read()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise mendable_from_os(error, "The Activity log was not read.") from error

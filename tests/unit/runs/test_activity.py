@@ -1,0 +1,97 @@
+"""The Activity log: newest first, an unchanged gate once with a counter, nothing secret, nothing fatal."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from helpers.benches import Time
+from reverie.runs import activity
+from reverie.runs.activity import Activity
+
+
+def a_log(tmp_path: Path, clock: Time | None = None) -> Activity:
+    return Activity(tmp_path / "activity/h.jsonl", lock_dir=tmp_path / "locks", clock=clock or Time(0))
+
+
+def say(log: Activity, text: str, workspace_id: str | None = "w", **more: Any) -> None:
+    known: dict[str, Any] = {"level": "info", "home": "/h", "run_id": None, "details": {}, **more}
+    log.add("gate", text=text, workspace_id=workspace_id, **known)
+
+
+def test_entries_come_newest_first_and_limited(tmp_path: Path) -> None:
+    clock = Time(1)
+    log = a_log(tmp_path, clock)
+    for clock.now in (1, 2, 3):
+        say(log, f"text {clock.now}")
+    assert [entry.text for entry in log.read(2)] == ["text 3", "text 2"]
+
+
+def test_an_unchanged_gate_is_one_entry_with_a_counter(tmp_path: Path) -> None:
+    clock = Time(1)
+    log = a_log(tmp_path, clock)
+    for clock.now in range(1, 6):
+        say(log, "not due")
+        say(log, "disabled", "other")
+    entries = {entry.workspace_id: entry for entry in log.read()}
+    assert len(log.read()) == 2
+    assert (entries["w"].at, entries["w"].times, entries["w"].last_at) == (1, 5, 5)
+
+
+def test_a_changed_gate_is_a_new_entry_and_so_is_the_return_of_the_old_one(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    for text in ("a", "b", "a", "a"):
+        say(log, text)
+    assert sorted((entry.text, entry.times) for entry in log.read()) == [("a", 1), ("a", 2), ("b", 1)]
+
+
+def test_secrets_are_redacted_in_text_and_details(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    secret = "sk-ant-api03-" + "A1b2C3d4" * 8
+    say(log, f"key {secret} refused", details={"error": [f"bad {secret}"], secret[:3]: 1})
+    assert secret not in (tmp_path / "activity/h.jsonl").read_text()
+    assert log.read()[0].details["error"] != [f"bad {secret}"]
+
+
+def test_damaged_lines_are_skipped_and_counted(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    say(log, "one")
+    file = tmp_path / "activity/h.jsonl"
+    file.write_bytes(file.read_bytes() + b'\xff\n[1]\n{"event": 1}\n{"again": "x"}\n{"at": 1, "ev')
+    say(log, "two")
+    assert {entry.text for entry in log.read()} == {"one", "two"}
+    assert log.damaged_lines == 5
+
+
+def test_a_large_log_is_rotated_and_both_files_are_read(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(activity, "_ROTATE_BYTES", 500)
+    log = a_log(tmp_path)
+    for number in range(6):
+        say(log, f"text {number} " + "x" * 100)
+    assert (tmp_path / "activity/h.jsonl.1").exists()
+    assert any(entry.text.startswith("text 5") for entry in log.read())
+    assert len(log.read()) >= 3
+
+
+def test_reading_creates_nothing(tmp_path: Path) -> None:
+    assert a_log(tmp_path).read() == ()
+    assert not (tmp_path / "activity").exists()
+
+
+def test_two_processes_write_whole_lines(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from reverie.runs.activity import Activity\n"
+        "log = Activity(Path(sys.argv[1]), lock_dir=Path(sys.argv[2]), clock=lambda: 1)\n"
+        "for n in range(40): log.add('e', level='info', text=sys.argv[3] + str(n), home='h', workspace_id=None,"
+        " run_id=None, details={})\n"
+    )
+    file = tmp_path / "a.jsonl"
+    command = [sys.executable, "-c", script, str(file), str(tmp_path / "locks")]
+    workers = [subprocess.Popen([*command, name]) for name in "ab"]
+    assert [worker.wait(timeout=60) for worker in workers] == [0, 0]
+    assert {json.loads(line)["text"] for line in file.read_text().splitlines()} == {
+        f"{name}{number}" for name in "ab" for number in range(40)
+    }
