@@ -96,7 +96,7 @@ def _difference(a: Statement, b: Statement, link: Link, found: Alignment) -> str
     return (
         _state(a, b)
         or _values(a, b, link, found)
-        or _words_exclude(a, b)
+        or _words_exclude(a, b, link, found)
         or _polarity(a.wording, b.wording, link)
         or _antonym(a, b, link, found)
         or _code(a, b, link)
@@ -141,8 +141,9 @@ def _initials(tokens: Sequence[Token]) -> bool:
     return any(token.initial and token.kind == "word" for token in tokens)
 
 
-def _words_exclude(a: Statement, b: Statement) -> str:
-    return "words that exclude each other" if excludes(a.wording.seen, b.wording.seen, strict=True) else ""
+def _words_exclude(a: Statement, b: Statement, link: Link, found: Alignment) -> str:
+    is_only = sum(each.small == link.small or each.large == link.large for each in found.links) <= 1
+    return "words that exclude each other" if excludes(a.wording.seen, b.wording.seen, strict=is_only) else ""
 
 
 def _antonym(a: Statement, b: Statement, link: Link, found: Alignment) -> str:
@@ -178,7 +179,7 @@ def _code(a: Statement, b: Statement, link: Link) -> str:
 def _relations(a: Wording, b: Wording) -> str:
     """From and to, before and after: the same relation to another thing, or the opposite one to the same."""
     shared = {each for each, _object in a.relations} & {each for each, _object in b.relations}
-    for connector in shared - words.PASSIVE_BY:
+    for connector in shared & words.RELATIONS:
         of_a = {thing for each, thing in a.relations if each == connector}
         of_b = {thing for each, thing in b.relations if each == connector}
         if not of_a & of_b and (of_a & b.canons or of_b & a.canons):
@@ -195,7 +196,7 @@ def _relations(a: Wording, b: Wording) -> str:
 def _order(a: Wording, b: Wording, link: Link) -> str:
     """The same words with subject and object exchanged, or the stations of an arrow chain in another order."""
     pairs = sorted(link.match.pairs)
-    others = [other for _number, other in pairs]
+    others = [other for number, other in pairs if a.tokens[number].kind != "weak"]
     if a.ordered and b.ordered and others != sorted(others):
         return "the order of a chain"
     if _agents_differ(a, b, pairs) if a.passive != b.passive else _exchanged(a, b, pairs):
@@ -219,15 +220,18 @@ def _agents_differ(a: Wording, b: Wording, pairs: Sequence[tuple[int, int]]) -> 
 
 
 def _exchanged(a: Wording, b: Wording, pairs: Sequence[tuple[int, int]]) -> bool:
-    """Two words that have changed places around a third: subject and object. Moving whole phrases does not do that."""
+    """Two words that have changed places around a third: subject and object. Moving whole phrases does not do that,
+    and what follows the same preposition in both is neither."""
+    of_a, of_b = ({(connector.rstrip("+"), thing) for connector, thing in side.relations} for side in (a, b))
+    adverbial = {thing for _connector, thing in of_a & of_b}
     if len(pairs) > _LONG:
         return False
     for at, (_first, first) in enumerate(pairs):
         for until in range(at + 2, len(pairs)):
             last = pairs[until][1]
             if first > last and any(last < middle < first for _number, middle in pairs[at + 1 : until]):
-                strong = all(a.tokens[pairs[each][0]].kind != "weak" for each in (at, until))
-                if strong:
+                ends = [a.tokens[pairs[each][0]] for each in (at, until)]
+                if all(token.kind != "weak" and token.canon not in adverbial for token in ends):
                     return True
     return False
 

@@ -487,6 +487,16 @@ RELATIONS = _words(
     """
 )
 PASSIVE_BY = _words("by von vom durch par por")
+# What these introduce can stand anywhere in a sentence without changing who does what.
+PREPOSITIONS = RELATIONS | _words(
+    """
+    in on at for with during via through within per into across between among beside about around
+    im in am an auf bei beim mit für durch während pro über unter neben zwischen innerhalb
+    dans sur sous chez pour avec pendant entre en
+    con para en sobre entre durante
+    перед после для с со в во на из от до к ко при через без
+    """
+)
 
 CJK_NEGATION = r"ไม่|ห้าม|नहीं|मत |बिना|没|沒|勿|别|別に|禁止|不(?!同|断|變|变|仅|但|过|論|论|足|可避免)|无(?!论|線|线)|無し|ない|ません|ずに|不可|なし|避け"
 CJK_NOT_NEGATION = (

@@ -175,6 +175,7 @@ for _group in words.SYNONYMS:
     _first = min(_group, key=lambda text: (len(stem(text)), text))
     for _text in _group:
         _SYNONYM.setdefault(_text, stem(_first))
+_FUNCTION = words.FUNCTION_WORDS | words.PREPOSITIONS
 _WEAK = frozenset(words.WEAK_WORDS | {word(text) for text in words.WEAK_WORDS if len(text) > 3})
 
 
@@ -329,15 +330,14 @@ class _Reader:
             self._add(Token("#1", "weak"))
         elif text in words.NEGATED_PERMISSION:
             self._add(Token(word("allow"), "weak"))
-        elif text in words.FUNCTION_WORDS:
+        elif text in _FUNCTION:
             self._connect(text)
         else:
             canon = word(text)
             self._prefers = self._prefers or canon == word("prefer")
             kind = self._kind_of(surface, text, canon, initial)
             self._add(Token(stem(text) if kind == "identifier" else canon, kind, initial=initial))
-            if text in words.RELATIONS:
-                self._connect(text)
+            self._connect(text)
 
     def _counts_unit(self, unit: str) -> bool:
         """A unit written as a word after a number word or an article ("ten minutes", "an hour") joins its number."""
@@ -373,7 +373,7 @@ class _Reader:
             self._end_clause()
 
     def _connect(self, text: str) -> None:
-        if text in words.RELATIONS or text in words.PASSIVE_BY:
+        if text in words.PREPOSITIONS or text in words.PASSIVE_BY:
             self._connector = text
 
     def _cjk(self, whole: str) -> None:
@@ -388,7 +388,8 @@ class _Reader:
     def _add(self, token: Token) -> None:
         if self._connector and token.kind != "weak":
             self._relations.add((self._connector, token.canon))
-            self._connector = None
+            # The thing may follow an adjective: the second word counts as well, but only for standing in a phrase.
+            self._connector = None if self._connector.endswith("+") else f"{self._connector}+"
         self._seen.add(token.canon)
         self._tokens.append(token)
 
