@@ -64,7 +64,7 @@ def printable(text: str) -> str:
 
 def ops_rows(ops: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """The operation table of a run."""
-    rows = [("APPLIED", "COMMAND", "PATH", "NOTE")]
+    rows: list[tuple[str, ...]] = [("APPLIED", "COMMAND", "PATH", "NOTE")]
     for op in ops:
         path = op["path"] + (f" -> {op['newPath']}" if op.get("newPath") else "")
         rows.append(

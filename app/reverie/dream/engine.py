@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from reverie.dream.overlay import DreamOverlay
+from reverie.errors import Busy
 from reverie.runs.guard import Guard
 
 
@@ -35,15 +36,21 @@ class DreamProgress:
 
 
 class Limits:
-    """Cancel and wall clock in one check; cheap enough to be called every few milliseconds."""
+    """Cancel, lease and wall clock in one check; cheap enough to be called every few milliseconds."""
 
-    def __init__(self, cancel: threading.Event, time_limit_s: float) -> None:
+    def __init__(self, cancel: threading.Event, lease_lost: threading.Event, time_limit_s: float) -> None:
         self._cancel = cancel
+        self._lease_lost = lease_lost
         self._deadline = time.monotonic() + time_limit_s
 
     def check(self) -> None:
         if self._cancel.is_set():
             raise Cancelled
+        if self._lease_lost.is_set():
+            raise Busy(
+                "The run stopped: its lease ran out while this process was held up.",
+                next_step="Run it again; another run may have come first.",
+            )
         if time.monotonic() > self._deadline:
             raise TimedOut
 

@@ -130,7 +130,8 @@ class DreamService:
                 parts.snapshots.observe(source="before a dream")
             except MendableError as error:
                 return self._skipped(request, error, error.reason)
-            return await _Run(parts, request, engine, Limits(cancel, parts.time_limit_s), progress).go()
+            limits = Limits(cancel, lease.lost, parts.time_limit_s)
+            return await _Run(parts, request, engine, limits, progress).go()
 
     def _debounced(self, request: DreamRequest) -> MendableError | None:
         """Background triggers leave a workspace alone for 6 hours; `manual` and `archive` do not wait."""

@@ -12,14 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reverie.clock import Clock
 from reverie.files.lock import file_lock
 from reverie.homes.base import Home, ScopeRoot
-from reverie.memory.attribution import ActorLog
 from reverie.memory.snapshots import Snapshots
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import UsageLog
+
+if TYPE_CHECKING:
+    from reverie.memory.attribution import ActorLog
 
 
 class DiskEffects:

@@ -13,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reverie.homes.base import Home, ScopeRoot
-from reverie.memory.attribution import ActorLog
 from reverie.memory.history import History, SnapshotSource
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import Usage, UsageLog
+
+if TYPE_CHECKING:
+    from reverie.memory.attribution import ActorLog
 
 OUTSIDE = "outside"
 _ATTRIBUTED_AT_MOST = 500

@@ -1,0 +1,77 @@
+"""The campaign: the full counts that the promises are made with, and a report of what came of them.
+
+`python packaging/dev.py campaign` runs it. Each part is the code the suite runs with small counts. Exit 1
+when any promise was broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from campaign import churn, paths  # noqa: E402
+from helpers.counters import count_in_two_processes  # noqa: E402
+from helpers.kills import a_plan, run_kills  # noqa: E402
+from helpers.samples import copy_sample  # noqa: E402
+
+Part = Callable[[Path], tuple[list[str], bool]]
+
+
+def kills(directory: Path) -> tuple[list[str], bool]:
+    """At least 200 kills: every named step of every job, and random moments."""
+    tally = run_kills(directory, a_plan(each_step=4, at_random=20), seed=20_261_121)
+    return tally.lines(), not tally.problems
+
+
+def counters(directory: Path) -> tuple[list[str], bool]:
+    """2 x 2,000 usage updates and 2 x 200 coverage updates."""
+    counted = count_in_two_processes(copy_sample("mux-home", directory), directory / "profile", 2000, 200)
+    return [
+        f"{counted.uses} usage and {counted.coverages} coverage updates by two processes",
+        f"problems: {len(counted.problems)}",
+        *counted.problems,
+    ], not counted.problems
+
+
+PARTS: dict[str, Part] = {
+    "kills": kills,
+    "counters": counters,
+    "paths": paths.run_paths,
+    "symlinks": paths.run_symlinks,
+    "churn": churn.run,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--report", type=Path, default=Path(tempfile.gettempdir()) / "reverie-campaign.md")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="only these parts")
+    arguments = parser.parse_args()
+    lines, broken = ["# Campaign", ""], 0
+    for name in arguments.parts or PARTS:
+        with tempfile.TemporaryDirectory(prefix=f"reverie-{name}-") as directory:
+            started = time.monotonic()
+            told, kept = PARTS[name](Path(directory))
+            seconds = time.monotonic() - started
+        broken += not kept
+        section = [
+            f"## {name}: {'kept' if kept else 'BROKEN'} ({seconds:.0f} s)",
+            *(f"- {line}" for line in told),
+            "",
+        ]
+        lines += section
+        sys.stdout.write("\n".join(section) + "\n")
+        sys.stdout.flush()
+    arguments.report.write_text("\n".join(lines), encoding="utf-8")
+    sys.stdout.write(f"report: {arguments.report}\n")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,311 @@
+"""The command line as scripts use it (design.md section 5), on copies of the sample homes."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.benches import NOW, contents
+from helpers.samples import copy_sample, snapshot
+from reverie.cli import main
+
+ACME = "a1f3c9e2b7"
+Run = Callable[..., "Answer"]
+
+
+class Answer:
+    """What one invocation printed."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return copy_sample("mux-home", tmp_path)
+
+
+@pytest.fixture
+def run(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run one command in this process, on the sample home and a profile of its own."""
+
+    def invoke(*words: str, given: bool = True) -> Answer:
+        options = ["--profile", str(tmp_path / "profile"), "--now", str(NOW)]
+        code = main([*options, *(["--home", str(home)] if given else []), *words])
+        captured = capsys.readouterr()
+        return Answer(code, captured.out, captured.err)
+
+    return invoke
+
+
+@pytest.fixture
+def lines(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, Any]]]:
+    """`reverie memory` with these requests."""
+
+    def invoke(*requests: dict[str, Any] | str) -> list[dict[str, Any]]:
+        text = "\n".join(request if isinstance(request, str) else json.dumps(request) for request in requests)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogatepass"))))
+        answer = run("memory")
+        assert answer.code == 0
+        return [json.loads(line) for line in answer.out.splitlines()]
+
+    return invoke
+
+
+def test_homes_tells_projects_workspaces_and_counts(run: Run) -> None:
+    (found,) = run("homes", "--json").json
+    assert (found["kind"], found["workspaces"]) == ("mux", 6)
+    assert found["counts"] == {"global": 13, "project": 31, "workspace": 9}
+    marks = {w["id"]: (w["archived"], w["multiProject"]) for p in found["projects"] for w in p["workspaces"]}
+    assert marks["3e9a1b5c6d"] == (True, False)
+    assert marks["e8f1a2b3c4"] == (False, True)
+
+
+def test_tree_is_nested_with_pins_use_size_and_description(run: Run) -> None:
+    nodes = {node["name"]: node for node in run("tree", "--workspace", ACME, "--json").json}
+    assert set(nodes) == {"global", "project", "workspace"}
+    files = _files(nodes["project"])
+    assert files["/memories/project/architecture.md"]["pinned"] is True
+    assert files["/memories/project/architecture.md"]["accessCount"] == 10
+    assert files["/memories/project/todo.txt"]["size"] == 76
+    assert files["/memories/project/reference/trace-dump.md"]["seenByAgent"] is False
+    assert files["/memories/project/glossary.md"]["description"].endswith("…")
+    assert len(files) == 15
+
+
+def test_tree_says_why_a_project_is_unavailable(run: Run) -> None:
+    nodes = {node["name"]: node for node in run("tree", "--workspace", "e8f1a2b3c4", "--json").json}
+    assert nodes["project"]["unavailable"]
+    assert not nodes["project"].get("children")
+
+
+def test_status_is_what_the_sidecar_says(run: Run) -> None:
+    status = run("status", "--workspace", ACME, "--json").json
+    assert set(status) == {
+        "workspaceRecord",
+        "projectRecord",
+        "globalRecord",
+        "latestHarvestRecord",
+        "projectAvailable",
+    }
+    assert status["workspaceRecord"]["lastRunAt"] == status["projectRecord"]["lastRunAt"] == 1_786_528_649_809
+    assert status["globalRecord"]["lastRunAt"] == 1_787_126_415_000
+    text = run("status", "--workspace", "e8f1a2b3c4").out
+    assert "Project: unavailable" in text
+    assert "never" not in text
+
+
+def test_an_ambiguous_context_exits_2_and_lists_the_choices(run: Run) -> None:
+    for words in (["status"], ["tree"], ["consolidate"], ["status", "--workspace", "nope"]):
+        answer = run(*words, "--json")
+        assert answer.code == 2
+        assert answer.json["reason"] == "ambiguous"
+        assert ACME in answer.err
+        assert answer.err.count("\n") == 1
+
+
+def test_a_directory_that_is_no_home_exits_1_with_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    answer = run("tree", "--home", str(tmp_path / "empty"), given=False)
+    assert answer.code == 1
+    assert answer.err.count("\n") == 1
+
+
+def test_looking_leaves_the_home_as_it_was(run: Run, lines: Callable[..., Any], home: Path) -> None:
+    before = snapshot(home)
+    run("homes")
+    run("tree", "--workspace", ACME)
+    run("status", "--workspace", ACME)
+    run("runs")
+    lines(
+        {"command": "index", "workspace_id": "77b0d2c4e5"},
+        {"command": "read", "path": "/memories/global/testing.md"},
+    )
+    assert snapshot(home) == before
+
+
+def test_consolidate_prints_the_record_and_runs_diff_and_revert_follow(run: Run, home: Path) -> None:
+    before = {
+        name: data for name, data in contents(home).items() if name.startswith(("memory/", "sessions/"))
+    }
+    record = run("consolidate", "--workspace", ACME, "--engine", "rules", "--json").json
+    assert (record["lastRunAt"], record["trigger"]) == (NOW, "manual")
+    assert {op["path"] for op in record["ops"] if op["command"] == "delete"} >= {
+        "/memories/project/api/v2/pagination/cursor-notes.md"
+    }
+    (listed,) = run("runs", "--json").json
+    assert listed["id"] == record["runId"]
+    assert set(listed) >= {
+        "id", "kind", "home", "workspaceId", "startedAt", "endedAt", "outcome", "engine", "summary", "ops", "usage", "reverted",
+    }  # fmt: skip
+    diff = run("diff", record["runId"]).out
+    assert "-description: Pagination cursors" in diff
+    assert "cursor-notes.md" in diff
+    assert run("revert", record["runId"]).code == 0
+    after = {name: data for name, data in contents(home).items() if name.startswith(("memory/", "sessions/"))}
+    assert after == before
+    again = run("revert", record["runId"], "--json")
+    assert (again.code, again.json["reason"]) == (1, "reverted")
+
+
+def test_a_dry_run_changes_nothing_and_an_unknown_engine_is_refused(run: Run, home: Path) -> None:
+    before = snapshot(home)
+    answer = run("consolidate", "--workspace", ACME, "--dry-run", "--json")
+    assert answer.code == 0
+    assert all(op["note"] == "dry-run" for op in answer.json["ops"])
+    unknown = run("consolidate", "--workspace", ACME, "--engine", "openai:gpt", "--json")
+    assert (unknown.code, unknown.json["reason"]) == (1, "engine")
+    assert snapshot(home) == before
+
+
+def test_memory_lines_answer_each_line_and_a_bad_one_stops_nothing(
+    lines: Callable[..., Any], home: Path
+) -> None:
+    answers = lines(
+        {
+            "command": "create",
+            "workspace_id": ACME,
+            "path": "/memories/workspace/n.md",
+            "file_text": "x",
+            "now": 5,
+        },
+        "not json",
+        "[]",
+        {
+            "command": "pin",
+            "workspace_id": ACME,
+            "path": "/memories/workspace/n.md",
+            "pinned": True,
+            "now": 6,
+        },
+        {"command": "read", "workspace_id": ACME, "path": "/memories/workspace/n.md"},
+        {"command": "view", "workspace_id": ACME, "project_path": None, "path": "/memories/project"},
+        {"command": "fly", "path": "/memories/global/x.md"},
+        {"command": "view", "path": 7},
+        {"command": "view", "path": "/memories/global", "now": "soon"},
+    )
+    assert [answer["success"] for answer in answers] == [
+        True,
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+    assert answers[4]["content"] == "x"
+    entry = json.loads((home / "memory-meta.json").read_bytes())["entries"][f"workspace:{ACME}:n.md"]
+    assert entry == {"pinned": True, "accessCount": 2, "lastAccessedAt": 6, "lastWriteAt": 5}
+
+
+def test_save_is_a_compare_and_swap(lines: Callable[..., Any]) -> None:
+    path = "/memories/global/s.md"
+    created, taken = lines(
+        {"command": "save", "path": path, "content": "one", "expected_sha256": None},
+        {"command": "save", "path": path, "content": "two", "expected_sha256": None},
+    )
+    assert created["success"]
+    assert taken["kind"] == "conflict"
+    saved, stale, over, directory = lines(
+        {"command": "save", "path": path, "content": "two", "expected_sha256": created["sha256"]},
+        {"command": "save", "path": path, "content": "three", "expected_sha256": created["sha256"]},
+        {
+            "command": "save",
+            "path": "/memories/global/big.md",
+            "content": "x" * 102_401,
+            "expected_sha256": None,
+        },
+        {"command": "save", "path": "/memories/global/machines", "content": "x", "expected_sha256": None},
+    )
+    assert saved["success"]
+    assert stale["kind"] == "conflict"
+    assert over["kind"] == "error"
+    assert directory["kind"] == "error"
+    (deleted, missing) = lines(
+        {"command": "delete", "path": path},
+        {"command": "save", "path": path, "content": "x", "expected_sha256": saved["sha256"]},
+    )
+    assert deleted["success"]
+    assert missing["kind"] == "conflict"
+
+
+def test_index_lists_what_the_agent_would_see(lines: Callable[..., Any]) -> None:
+    (answer,) = lines({"command": "index", "workspace_id": ACME})
+    entries = {entry["path"]: entry for entry in answer["entries"]}
+    assert entries["/memories/global/preferences.md"]["pinned"] is True
+    assert entries["/memories/global/broken-frontmatter.md"]["description"] == ""
+    assert entries["/memories/project/architecture.md"]["accessCount"] == 10
+    assert set(answer["entries"][0]) == {
+        "path",
+        "scope",
+        "description",
+        "pinned",
+        "accessCount",
+        "lastAccessedAt",
+    }
+    scopes = [entry["scope"] for entry in answer["entries"]]
+    assert scopes == sorted(scopes, key=["global", "project", "workspace"].index)
+
+
+def test_everything_memory_commands_change_is_in_the_history(
+    lines: Callable[..., Any], run: Run, tmp_path: Path
+) -> None:
+    lines({"command": "delete", "path": "/memories/global/testing.md", "workspace_id": ACME})
+    from reverie.clock import system_clock
+    from reverie.memory.history import History
+
+    (repository,) = (tmp_path / "profile/data/history").glob("*.git")
+    history = History(repository, lock_dir=tmp_path / "locks", clock=system_clock)
+    newest, before = history.commits()[:2]
+    assert history.read(newest.id, "global", "testing.md") is None
+    kept = history.read(before.id, "global", "testing.md")
+    assert kept is not None
+    assert kept.startswith(b"---\ndescription: Testing habits")
+
+
+def test_two_homes_found_are_ambiguous_and_one_is_taken(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = tmp_path / "user"
+    user.mkdir()
+    monkeypatch.setenv("HOME", str(user))
+    assert run("status", given=False).code == 1
+    copy_sample("mux-home-legacy", tmp_path).rename(user / ".mux")
+    assert run("status", "--workspace", "2b3c4d5e6f", given=False).code == 0
+    copy_sample("mux-home-legacy", tmp_path).rename(user / ".xum")
+    assert run("status", "--workspace", "2b3c4d5e6f", given=False).code == 2
+
+
+def test_the_program_runs_as_a_module_and_answers_wrong_usage_with_2(home: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "reverie", "--profile", str(tmp_path / "p"), "--home", str(home)]
+    good = subprocess.run(
+        [*command, "tree", "--workspace", ACME], capture_output=True, text=True, check=False
+    )
+    assert good.returncode == 0, good.stderr
+    assert "architecture.md" in good.stdout
+    assert subprocess.run([*command, "explode"], capture_output=True, check=False).returncode == 2
+
+
+def _files(node: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for child in node.get("children", ()):
+        if "children" in child:
+            found |= _files(child)
+        else:
+            found[child["path"]] = child
+    return found

@@ -1,0 +1,27 @@
+"""A kill at any instant leaves old or new, never a mix (design.md section 8). The campaign runs the full
+count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helpers.kills import run_kills
+
+SAMPLE: list[tuple[str, str | None]] = [
+    ("dream", "journal"),
+    ("dream", "replace"),
+    ("dream", "usage"),
+    ("dream", "coverage"),
+    ("dream", None),
+    ("revert", "replace"),
+    ("revert", "applied"),
+    ("save", "fsync"),
+    ("delete", "history-ref"),
+    ("pin", None),
+]
+
+
+def test_killed_jobs_leave_old_or_new_and_can_be_reverted(tmp_path: Path) -> None:
+    tally = run_kills(tmp_path, SAMPLE, seed=7)
+    assert not tally.problems, "\n".join(tally.lines())
+    assert sum(tally.kills.values()) == len(SAMPLE)

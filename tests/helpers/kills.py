@@ -1,0 +1,275 @@
+"""Kill a real process in the middle of a job, recover as the next start would, and say what is wrong.
+
+A verdict is a list of sentences, empty when every promise held: memories all old or all new, sidecars whole
+and without a lost entry, no lock or lease that blocks, an interrupted run that shows as such and can be
+reverted.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from helpers.benches import contents
+from helpers.samples import copy_sample
+from reverie.clock import system_clock
+from reverie.compose import open_parts
+from reverie.dream.rules_engine import RulesEngine
+from reverie.dream.service import DreamRequest, dream_lease_name
+from reverie.errors import MendableError
+from reverie.files.lock import file_lock
+from reverie.profile import Profile
+from reverie.services.parts import HomeParts
+
+WORKSPACE = "a1f3c9e2b7"
+SAVED = "/memories/global/testing.md"
+STEPS = {
+    "dream": (
+        "journal",
+        "temp",
+        "fsync",
+        "replace",
+        "usage",
+        "coverage",
+        "applied",
+        "history-objects",
+        "history-ref",
+    ),
+    "revert": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied"),
+    "save": ("temp", "fsync", "replace", "history-objects"),
+    "delete": ("history-objects", "history-ref", "temp", "fsync", "replace"),
+    "pin": ("temp", "fsync", "replace"),
+}
+RANDOM_WITHIN_MS = {"dream": 900, "revert": 500, "save": 300, "delete": 300, "pin": 300}
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a series of kills came to."""
+
+    kills: dict[str, int] = field(default_factory=dict)
+    landed: dict[str, int] = field(default_factory=dict)
+    survived: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def count(self, name: str, landing: str) -> None:
+        self.kills[name] = self.kills.get(name, 0) + 1
+        self.landed[landing] = self.landed.get(landing, 0) + 1
+
+    def lines(self) -> list[str]:
+        killed = ", ".join(f"{name} {count}" for name, count in sorted(self.kills.items()))
+        landed = ", ".join(f"{name} {count}" for name, count in sorted(self.landed.items()))
+        return [
+            f"kills: {sum(self.kills.values())} ({killed}); finished before the kill: {self.survived}",
+            f"landed: {landed}",
+            f"problems: {len(self.problems)}",
+            *self.problems[:20],
+        ]
+
+
+class Nursery:
+    """The other side of `helpers.nursery`."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def raise_victim(self, job: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        return dict(json.loads(self._process.stdout.readline()))
+
+
+@contextmanager
+def nursery() -> Iterator[Nursery]:
+    """A running nursery, ended at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "helpers.nursery"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parent.parent,
+    )
+    try:
+        yield Nursery(process)
+    finally:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        process.wait(timeout=30)
+        process.stdout.close()
+
+
+def run_kills(directory: Path, plan: list[tuple[str, str | None]], seed: int) -> Tally:
+    """One kill per entry of `plan`: (job kind, checkpoint or None for a random moment)."""
+    tally, dice = Tally(), random.Random(seed)
+    with nursery() as raising:
+        for number, (kind, step) in enumerate(plan):
+            _one(directory / f"kill-{number}", kind, step, dice, raising, tally)
+    return tally
+
+
+def a_plan(*, each_step: int, at_random: int) -> list[tuple[str, str | None]]:
+    """Every named step of every job, `each_step` times, and `at_random` kills at random times a job."""
+    plan: list[tuple[str, str | None]] = []
+    for kind, steps in STEPS.items():
+        plan += [(kind, step) for step in steps for _time in range(each_step)]
+        plan += [(kind, None)] * at_random
+    return plan
+
+
+def _one(
+    place: Path, kind: str, step: str | None, dice: random.Random, raising: Nursery, tally: Tally
+) -> None:
+    place.mkdir()
+    parts = open_parts(copy_sample("mux-home", place), Profile.under(place / "profile"), system_clock)
+    job: dict[str, Any] = {
+        "kind": kind,
+        "home": str(parts.home.root),
+        "profile": str(place / "profile"),
+        "workspace": WORKSPACE,
+    }
+    if kind == "revert":
+        context = parts.home.context(workspace_id=WORKSPACE)
+        job["run"] = parts.dreams.run(DreamRequest(context), RulesEngine()).run_id
+    if kind in ("save", "delete"):
+        job |= {"path": SAVED, "content": "new words\n" * 500}
+    if step is None:
+        job["after_ms"] = dice.uniform(0, RANDOM_WITHIN_MS[kind])
+    else:
+        job |= {"step": step, "nth": dice.randint(1, 6) if step in ("temp", "fsync", "replace") else 1}
+    before = contents(parts.home.root)
+    report = raising.raise_victim(job)
+    name = f"{kind}@{step or 'random'}"
+    if not report["killed"]:
+        tally.survived += 1
+        if report["status"] != 0:
+            tally.problems.append(f"{name}: the victim failed by itself")
+    verdict = Verdict(name, parts, before, job)
+    tally.count(name if report["killed"] else f"{kind}@finished", verdict.judge())
+    tally.problems += verdict.problems
+
+
+class Verdict:
+    """Recover as the next start would, then look."""
+
+    def __init__(self, name: str, parts: HomeParts, before: dict[str, bytes], job: dict[str, Any]) -> None:
+        self.problems: list[str] = []
+        self._name = name
+        self._parts = parts
+        self._before = before
+        self._job = job
+
+    def judge(self) -> str:
+        """Where the kill landed: `old`, `new` or `mix` (a mix is a problem)."""
+        started = time.monotonic()
+        self._recover()
+        self._locks()
+        if time.monotonic() - started > 10:
+            self._problem("a dead lock or lease kept the next start waiting")
+        self._sidecars()
+        landing = self._landing()
+        self._runs()
+        return landing
+
+    def _problem(self, text: str) -> None:
+        self.problems.append(f"{self._name}: {text}")
+
+    def _recover(self) -> None:
+        try:
+            with self._parts.leases.acquire(dream_lease_name(self._parts.home_id), purpose="recovery"):
+                self._parts.recovery.run()
+        except MendableError as error:
+            self._problem(f"recovery failed: {error}")
+
+    def _locks(self) -> None:
+        profile = self._parts.profile
+        for target in (self._parts.home.root / "memory/global", self._parts.home.root / "memory-meta.json"):
+            with file_lock(profile.locks, target, timeout_s=5):
+                pass
+
+    def _memories(self, files: dict[str, bytes]) -> dict[str, bytes]:
+        return {
+            name: data
+            for name, data in files.items()
+            if not name.startswith("memory-") and not name.rpartition("/")[2].startswith(".")
+        }
+
+    def _landing(self) -> str:
+        now, old = self._memories(contents(self._parts.home.root)), self._memories(self._before)
+        if now == old:
+            return "old"
+        changed = {name for name in now.keys() | old.keys() if now.get(name) != old.get(name)}
+        kind = self._job["kind"]
+        if kind in ("save", "delete"):
+            only = changed == {"memory/global/testing.md"}
+            want = self._job["content"].encode() if kind == "save" else None
+            if only and now.get("memory/global/testing.md") == want:
+                return "new"
+        elif kind == "dream" and changed == self._changed_by_newest_run(now):
+            return "new"
+        elif kind == "revert" and now == self._memories(contents_of_sample()):
+            return "new"
+        self._problem(f"a mix of old and new: {sorted(changed)[:5]}")
+        return "mix"
+
+    def _changed_by_newest_run(self, now: dict[str, bytes]) -> set[str]:
+        """The files of the run's journal, if each of them holds what the run wanted."""
+        record = self._parts.runs.all(limit=1)[0]
+        transaction = self._parts.transaction_for(record.id, "test")
+        journal = transaction.load()
+        if journal is None:
+            return set()
+        names = set()
+        for intent in journal.intents:
+            name = f"{intent.directory}/{intent.rel}"
+            if now.get(name) != transaction.images.get(intent.after):
+                return set()
+            names.add(name)
+        return names
+
+    def _sidecars(self) -> None:
+        root = self._parts.home.root
+        for name in ("memory-meta.json", "memory-consolidation.json"):
+            try:
+                data = json.loads((root / name).read_bytes())
+            except ValueError:
+                self._problem(f"{name} is torn")
+                continue
+            if name == "memory-meta.json":
+                self._entries(data["entries"], json.loads(self._before[name])["entries"])
+            else:
+                lost = json.loads(self._before[name])["workspaces"].keys() - data["workspaces"].keys()
+                if lost:
+                    self._problem(f"coverage records lost: {lost}")
+
+    def _entries(self, now: dict[str, Any], before: dict[str, Any]) -> None:
+        """Entries may go only with the memory they are about."""
+        for key in before.keys() - now.keys():
+            scope, _colon, rel = key.partition(":")
+            if scope == "global" and (self._parts.home.root / "memory/global" / rel).exists():
+                self._problem(f"the entry {key} is lost")
+
+    def _runs(self) -> None:
+        for record in self._parts.runs.all():
+            if record.outcome == "running":
+                self._problem(f"run {record.id} still says running")
+            if record.outcome == "interrupted" and record.kind == "dream":
+                self._parts.reverter.revert(record.id)
+                if self._memories(contents(self._parts.home.root)) != self._memories(self._before):
+                    self._problem("reverting the interrupted run did not give back the bytes before")
+
+
+def contents_of_sample() -> dict[str, bytes]:
+    from helpers.samples import SAMPLES
+
+    return contents(SAMPLES / "mux-home")

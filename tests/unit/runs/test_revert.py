@@ -1,0 +1,122 @@
+"""Undo of a run: every byte back, later edits kept, conflicts told (design.md sections 4 and 8)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers.benches import NOW, contents, sample_parts, workspace
+from reverie.dream.rules_engine import RulesEngine
+from reverie.dream.service import DreamRequest, RunResult
+from reverie.errors import StoreError
+from reverie.services.parts import HomeParts
+
+ACME = "a1f3c9e2b7"
+STYLE = "memory/global/commit-style.md"
+MESSAGES = "memory/global/commit-messages.md"
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> HomeParts:
+    return sample_parts("mux-home", tmp_path)
+
+
+def dream(parts: HomeParts) -> RunResult:
+    result = parts.dreams.run(DreamRequest(workspace(parts, ACME)), RulesEngine())
+    assert result.outcome == "completed", result
+    return result
+
+
+def memories(root: Path) -> dict[str, bytes]:
+    return {name: data for name, data in contents(root).items() if name != "memory-consolidation.json"}
+
+
+def test_a_revert_gives_back_every_byte_pin_and_use_and_keeps_coverage(parts: HomeParts) -> None:
+    before = memories(parts.home.root)
+    modes = {path: path.stat().st_mode for path in parts.home.root.rglob("*.md")}
+    run = dream(parts)
+    assert memories(parts.home.root) != before
+    covered = (parts.home.root / "memory-consolidation.json").read_bytes()
+    result = parts.reverter.revert(run.run_id)
+    after = memories(parts.home.root)
+    usage = json.loads(before.pop("memory-meta.json")), json.loads(after.pop("memory-meta.json"))
+    assert after == before
+    assert usage[0] == usage[1]
+    assert {path: path.stat().st_mode for path in modes} == modes
+    assert (parts.home.root / "memory-consolidation.json").read_bytes() == covered
+    assert not result.conflicts
+    assert parts.runs.load(run.run_id).reverted
+    newest = parts.snapshots.history.commits()[0]
+    assert (newest.actor, newest.run_id) == ("revert", result.run_id)
+
+
+def test_a_later_edit_elsewhere_in_the_file_survives(parts: HomeParts) -> None:
+    before = (parts.home.root / STYLE).read_text()
+    run = dream(parts)
+    merged = (parts.home.root / STYLE).read_text()
+    (parts.home.root / STYLE).write_text(
+        merged.replace("Subject in the imperative", "SUBJECT in the imperative")
+    )
+    result = parts.reverter.revert(run.run_id)
+    assert not result.conflicts
+    expected = before.replace("Subject in the imperative", "SUBJECT in the imperative")
+    assert (parts.home.root / STYLE).read_text() == expected
+    assert (parts.home.root / MESSAGES).exists()
+
+
+def test_an_overlapping_edit_is_a_conflict_that_keeps_both_versions(parts: HomeParts) -> None:
+    before = (parts.home.root / STYLE).read_bytes()
+    run = dream(parts)
+    (parts.home.root / STYLE).write_text("rewritten from scratch\n")
+    result = parts.reverter.revert(run.run_id)
+    assert result.conflicts == ("/memories/global/commit-style.md",)
+    assert (parts.home.root / STYLE).read_text() == "rewritten from scratch\n"
+    assert (parts.home.root / MESSAGES).exists()
+    journal = parts.transaction_for(run.run_id, "test").load()
+    assert journal is not None
+    kept = {intent.path: intent.before for intent in journal.intents}["/memories/global/commit-style.md"]
+    assert parts.transaction_for(run.run_id, "test").images.get(kept) == before
+
+
+def test_a_file_written_anew_under_a_deleted_name_is_left_alone(parts: HomeParts) -> None:
+    run = dream(parts)
+    (parts.home.root / MESSAGES).write_text("new words\n")
+    result = parts.reverter.revert(run.run_id)
+    assert "/memories/global/commit-messages.md" in result.conflicts
+    assert (parts.home.root / MESSAGES).read_text() == "new words\n"
+
+
+def test_a_revert_never_makes_a_memory_look_freshly_written(parts: HomeParts) -> None:
+    run = dream(parts)
+    parts.reverter.revert(run.run_id)
+    assert all((usage.last_write_at or 0) < NOW for usage in parts.usage.load().values())
+
+
+def test_a_pin_set_after_the_run_survives_the_revert(parts: HomeParts) -> None:
+    run = dream(parts)
+    parts.usage.set_pinned("global:commit-style.md", True)
+    parts.reverter.revert(run.run_id)
+    assert parts.usage.load()["global:commit-style.md"].pinned
+
+
+def test_a_reverted_run_is_not_reverted_twice_but_its_revert_can_be(parts: HomeParts) -> None:
+    run = dream(parts)
+    dreamt = memories(parts.home.root)
+    revert = parts.reverter.revert(run.run_id)
+    with pytest.raises(StoreError, match="already"):
+        parts.reverter.revert(run.run_id)
+    parts.reverter.revert(revert.run_id)
+    redone = memories(parts.home.root)
+    assert {name: data for name, data in redone.items() if name.startswith("memory/")} == {
+        name: data for name, data in dreamt.items() if name.startswith("memory/")
+    }
+    assert not parts.runs.load(run.run_id).reverted
+
+
+def test_runs_that_changed_nothing_and_runs_that_are_not_there_are_refused(parts: HomeParts) -> None:
+    dry = parts.dreams.run(DreamRequest(workspace(parts, ACME), dry_run=True), RulesEngine())
+    for run_id in (dry.run_id, f"{NOW}-00000000", "../x", ""):
+        with pytest.raises(StoreError):
+            parts.reverter.revert(run_id)
