@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +45,20 @@ from reverie.memory.history_repository import (
     set_aside,
     writing,
 )
-from reverie.memory.history_roots import FILES, FileVersion, StoredRoot, key_name, key_of, rel_of
+from reverie.memory.history_roots import (
+    FILES,
+    FileChange,
+    FileVersion,
+    StoredRoot,
+    key_name,
+    key_of,
+    rel_of,
+)
 from reverie.memory.history_snapshot import Snapshot, SnapshotSource
 from reverie.memory.history_stat import StatCache
 from reverie.memory.history_tree import Folder, Leaf
 from reverie.memory.paths import utf16_key
+from reverie.text.redact import redact
 
 __all__ = ["Commit", "FileChange", "FileVersion", "History", "Merge", "SnapshotSource"]
 
@@ -57,35 +66,6 @@ STAT_CACHE = "stat-cache.sqlite"
 # A first snapshot of a very large home is written while the others wait.
 _LOCK_TIMEOUT_S = 120.0
 _MOST_NOTES = 200
-
-
-@dataclass(frozen=True)
-class FileChange:
-    """How one file differs between two commits, in content, mode or metadata; None: not there.
-
-    `before` and `after` are read from the history when asked for.
-    """
-
-    key: str
-    rel: str
-    before_version: FileVersion | None
-    after_version: FileVersion | None
-    before_metadata: Mapping[str, Any] | None
-    after_metadata: Mapping[str, Any] | None
-    _content: Callable[[FileVersion | None], bytes | None] = field(repr=False, compare=False)
-
-    @property
-    def before(self) -> bytes | None:
-        return self._content(self.before_version)
-
-    @property
-    def after(self) -> bytes | None:
-        return self._content(self.after_version)
-
-    @property
-    def content_changed(self) -> bool:
-        """Whether the bytes differ, and not only mode, pin or usage."""
-        return _blob(self.before_version) != _blob(self.after_version)
 
 
 class History:
@@ -97,6 +77,7 @@ class History:
         self._clock = clock
         self._pack_after = pack_after
         self._verified: tuple[int, int] | None = None
+        self._packs = True
         self._set_aside: list[str] = []
         self._last_problems: list[str] = []
 
@@ -182,8 +163,8 @@ class History:
             actor=signature.actor,
             source=signature.source,
             run_id=signature.run_id,
-            subject=signature.subject,
-            notes=shortened,
+            subject=redact(signature.subject),
+            notes=map(redact, shortened),
         )
         commit = sink.put("commit", data)
         with writing():
@@ -209,9 +190,12 @@ class History:
         )
 
     def _pack(self, repository: Repository) -> None:
+        if not self._packs:
+            return
         try:
             pack_if_worthwhile(repository, self._pack_after)
         except DamagedError as damage:
+            self._packs = False  # it would fail again after each commit, at the cost of reading everything
             self._last_problems.append(f"The history could not be packed: {damage}. Nothing was removed.")
 
     # ---- reading
@@ -371,10 +355,6 @@ class _Signature:
     source: str
     subject: str
     run_id: str | None
-
-
-def _blob(version: FileVersion | None) -> str | None:
-    return version.blob if version else None
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reverie.memory.diff import is_binary
 from reverie.memory.history_repository import libgit2
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> Merge:
         return Merge(ours, False)
     if ours == base:
         return Merge(theirs, False)
-    if any(b"\0" in side or is_binary(side) for side in (base, ours, theirs)):
+    if any(b"\0" in side for side in (base, ours, theirs)):
         return Merge(ours, True)
     return _merge_lines(base, ours, theirs)
 

@@ -238,7 +238,10 @@ class Repository:
 def create(path: Path) -> None:
     """Make an empty repository at `path`, which must not exist; it appears in one step. Raises OSError."""
     ensure_private(path.parent)
-    temp = path.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
+    # named after the repository: histories of other homes beside it have locks of their own
+    own = f"{TEMPORARY_PREFIX}{path.name}."
+    sweep(path.parent, own)
+    temp = path.with_name(f"{own}{secrets.token_hex(8)}")
     temp.mkdir(mode=0o700)
     for directory in ("objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags"):
         (temp / directory).mkdir()
@@ -263,12 +266,12 @@ def set_aside(path: Path, now_ms: int) -> Path:
     return aside
 
 
-def sweep(directory: Path) -> None:
+def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
     """Remove what killed processes left of ours in `directory`. Call with the commit lock held."""
     import shutil
 
     for leftover in directory.iterdir():
-        if leftover.name.startswith(TEMPORARY_PREFIX):
+        if leftover.name.startswith(prefix):
             with contextlib.suppress(OSError):  # the next sweep will try again
                 if leftover.is_dir():
                     shutil.rmtree(leftover)

@@ -9,8 +9,8 @@ line a file so that it stays small in packs and readable in `git show`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from reverie.memory.history_names import escape_rel, escape_segment, unescape_rel, unescape_segment
@@ -31,6 +31,35 @@ class FileVersion:
     blob: str
     mode: int
     omitted: bool = False
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """How one file differs between two commits, in content, mode or metadata; None: not there.
+
+    `before` and `after` are read from the history when asked for.
+    """
+
+    key: str
+    rel: str
+    before_version: FileVersion | None
+    after_version: FileVersion | None
+    before_metadata: Mapping[str, Any] | None
+    after_metadata: Mapping[str, Any] | None
+    _content: Callable[[FileVersion | None], bytes | None] = field(repr=False, compare=False)
+
+    @property
+    def before(self) -> bytes | None:
+        return self._content(self.before_version)
+
+    @property
+    def after(self) -> bytes | None:
+        return self._content(self.after_version)
+
+    @property
+    def content_changed(self) -> bool:
+        """Whether the bytes differ, and not only mode, pin or usage."""
+        return _blob(self.before_version) != _blob(self.after_version)
 
 
 class StoredRoot:
@@ -124,6 +153,10 @@ def key_of(name: bytes) -> str:
 
 def rel_of(names: Names) -> str:
     return unescape_rel(names)
+
+
+def _blob(version: FileVersion | None) -> str | None:
+    return version.blob if version else None
 
 
 def _is_under(at: str, rel: str) -> bool:

@@ -197,7 +197,11 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]
 
 def _stand_in(path: Path, size: int) -> bytes:
     """What the history keeps of a file that is too large."""
-    with path.open("rb") as file:
+    # O_NONBLOCK: a fifo put in its place must not keep us waiting
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
+    with os.fdopen(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise NotRegularFileError("it is not a regular file")
         digest = hashlib.file_digest(file, "sha256").hexdigest()

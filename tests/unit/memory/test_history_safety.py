@@ -535,3 +535,39 @@ def test_what_cannot_be_packed_stays_and_is_said(base: Path) -> None:
     assert "could not be packed" in history.problems[0]
     assert len(_objects(base / "history/home.git")) > 10
     assert _kept(history) == {"a.md": b"newer"}
+
+
+def test_a_reader_is_not_disturbed_by_packing(base: Path) -> None:
+    from reverie.memory.history_repository import Repository
+
+    history = _history(base)
+    versions: dict[str, str] = {}
+    for number in range(MOST_PACKS + 1):
+        for name in range(50):
+            (base / "memories" / f"{name}.md").write_text(f"{number} {name}")
+        reader = Repository(base / "history/home.git") if versions else None
+        commit = _snapshot(history, base) or ""
+        versions[commit] = history.files(commit, "global")["7.md"].blob
+    assert reader is not None
+    assert len(list((base / "history/home.git/objects/pack").iterdir())) == 2
+    assert [reader.read(bytes.fromhex(blob), "blob") for blob in versions.values()] == [
+        f"{number} 7".encode() for number in range(MOST_PACKS + 1)
+    ]
+
+
+def test_what_a_killed_creation_left_is_swept(base: Path) -> None:
+    left = base / "history" / "tmp_reverie_home.git.0123"
+    other = base / "history" / "tmp_reverie_other.git.0123"
+    for directory in (left, other):
+        (directory / "objects").mkdir(parents=True)
+    _snapshot(_history(base), base)
+    assert not left.exists()
+    assert other.exists(), "another home's history may be in the making"
+
+
+def test_secrets_in_a_subject_do_not_reach_the_history(base: Path) -> None:
+    secret = "sk-ant-api03-" + "A1b2C3d4" * 8
+    history = _history(base)
+    sources = [SnapshotSource("global", base / "memories")]
+    history.snapshot(sources, actor="dream", source="test", subject=f"Merged notes about {secret}")
+    assert secret not in history.commits()[0].subject
