@@ -73,7 +73,10 @@ class WrapLabel(QLabel):
         return []
 
     def _layout(self, width: int) -> QTextLayout:
-        layout = QTextLayout(self.text(), self.font())
+        return self._laid_out(self.text(), width)
+
+    def _laid_out(self, text: str, width: int) -> QTextLayout:
+        layout = QTextLayout(text, self.font())
         option = QTextOption(self.alignment())
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         layout.setTextOption(option)

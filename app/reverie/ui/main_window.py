@@ -84,7 +84,7 @@ class MainWindow(QMainWindow):
         self.splitter.addWidget(self.picker)
         self.splitter.addWidget(self.tabs)
         self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([230, 1010])
+        self.splitter.setSizes([220, 1020])
         self.splitter.setCollapsible(1, False)
         self.picker.setMinimumWidth(120)
         self.setCentralWidget(self.splitter)
@@ -127,6 +127,11 @@ class MainWindow(QMainWindow):
     def gave_up(self) -> bool:
         """Nothing more will be shown by itself: no home was found, or it could not be opened."""
         return self._gave_up
+
+    @property
+    def is_watching(self) -> bool:
+        """The watcher of the shown home runs."""
+        return self._session is not None and self._session.watcher is not None
 
     @property
     def session(self) -> HomeSession | None:
@@ -175,14 +180,8 @@ class MainWindow(QMainWindow):
             return
         if session is not self._session:
             self._take_session(session)
-        below = {
-            "workspace": self.tr("Workspace {id}").format(id=place.workspace_id),
-            "project": self.tr("Project"),
-            "home": place.reason,
-        }[place.kind]
-        if place.kind == "workspace" and place.reason:
-            below = f"{place.reason} · {below}"
-        self.tab.show_place(self.picker.text_of(place), below)
+        facts = (place.reason, place.below, place.workspace_id)
+        self.tab.show_place(self.picker.text_of(place), " · ".join(fact for fact in facts if fact))
         self.setWindowTitle(
             self.tr("{place} – {home} – Reverie").format(
                 place=visible(place.title), home=visible(session.info.label)
@@ -261,7 +260,6 @@ class MainWindow(QMainWindow):
         elif event.type() == QEvent.Type.PaletteChange and hasattr(self, "actions_"):
             self._icons.refresh()
             self.actions_.update_icons()
-            self.picker.places.forget_icons()
 
     # Closing
 

@@ -11,20 +11,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QObject, Qt, Signal, Slot
-from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QAbstractItemView, QTreeView, QWidget
+from PySide6.QtCore import (
+    QItemSelectionModel,
+    QModelIndex,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QTreeView,
+    QWidget,
+)
 
 from reverie.ui.icons import Icons
 from reverie.ui.node_model import AnyIndex, NodeModel
+from reverie.ui.row_delegate import ROW_ROLE, RowDelegate, RowLook
 from reverie.ui.rows import Node, shared
 from reverie.ui.shown import as_tooltip, visible
+from reverie.ui.theme import CalmSelection
 
 if TYPE_CHECKING:
     from reverie.homes.base import HomeContents, Workspace
 
 _DISPLAY = int(Qt.ItemDataRole.DisplayRole)
-_DECORATION = int(Qt.ItemDataRole.DecorationRole)
 _TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)
 _ACCESSIBLE = int(Qt.ItemDataRole.AccessibleTextRole)
 
@@ -53,7 +63,7 @@ def home_node(key: str, label: str, root: str, contents: HomeContents | None, pr
     for project in contents.projects if contents is not None else ():
         name = project.name or project.path
         place = Place("project", key, name, path=project.path, reason=project.path, sign="project")
-        inner = tuple(_workspace_node(key, workspace) for workspace in project.workspaces)
+        inner = tuple(_workspace_node(key, name, workspace) for workspace in project.workspaces)
         children.append(shared(old.get("p:" + project.path), "p:" + project.path, place, inner))
     orphans = contents.orphans if contents is not None else ()
     if orphans:
@@ -77,7 +87,7 @@ def home_node(key: str, label: str, root: str, contents: HomeContents | None, pr
     return shared(previous, key, data, tuple(children))
 
 
-def _workspace_node(home: str, workspace: Workspace) -> Node:
+def _workspace_node(home: str, project: str, workspace: Workspace) -> Node:
     title = workspace.title or workspace.name or workspace.id
     below = workspace.name if workspace.title and workspace.name != workspace.title else ""
     marks = tuple(
@@ -92,7 +102,7 @@ def _workspace_node(home: str, workspace: Workspace) -> Node:
         workspace.id,
         workspace.bucket,
         marks,
-        ", ".join(workspace.project_paths),
+        ", ".join(workspace.project_paths) if workspace.multi_project else project,
         sign,
     )
     return Node("w:" + workspace.id, place)
@@ -101,39 +111,37 @@ def _workspace_node(home: str, workspace: Workspace) -> Node:
 class PickerModel(NodeModel):
     """Homes as roots."""
 
-    def __init__(self, icons: Icons, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._icons = icons
-        self._made: dict[str, QIcon] = {}
-
-    def forget_icons(self) -> None:
-        self._made.clear()
-        for index in self.walk():
-            self.touch(index)
-
     def value(self, node: Node, role: int) -> Any:
         place: Place = node.data
+        if role == ROW_ROLE:
+            return self._look(place)
         if role == _DISPLAY:
             return self.text_of(place)
-        if role == _DECORATION:
-            if place.sign not in self._made:
-                self._made[place.sign] = self._icons.icon(place.sign)
-            return self._made[place.sign]
         if role == _TOOLTIP:
             return as_tooltip(place.title, place.below, place.reason, self._marks(place), place.workspace_id)
         if role == _ACCESSIBLE:
-            return ", ".join(part for part in (self.text_of(place), self._marks(place)) if part)
+            parts = (self.text_of(place), visible(place.below), self._marks(place))
+            return ", ".join(part for part in parts if part)
         return None
 
+    def _look(self, place: Place) -> RowLook:
+        archived = "archived" in place.marks
+        detail = self.tr("archived") if archived else visible(place.below)
+        return RowLook(
+            self.text_of(place),
+            detail,
+            place.sign,
+            bold=place.kind == "home",
+            quiet=archived or place.kind in ("orphan", "orphans"),
+        )
+
     def text_of(self, place: Place) -> str:
+        """The name a row goes by."""
         if place.kind == "orphans":
             return self.tr("Orphaned stores ({n})").format(n=place.marks[0])
         if place.kind == "project" and place.path == "_multi":
             return self.tr("Several projects")
-        text = visible(place.title)
-        if place.kind == "workspace" and "archived" in place.marks:
-            return self.tr("{name} (archived)").format(name=text)
-        return f"{text}  {visible(place.below)}" if place.below else text
+        return visible(place.title)
 
     def _marks(self, place: Place) -> str:
         if place.kind != "workspace":
@@ -149,9 +157,11 @@ class Picker(QTreeView):
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.places = PickerModel(icons, self)
+        self.places = PickerModel(self)
         self._quiet = False
         self.setModel(self.places)
+        self.setItemDelegate(RowDelegate(icons, self, on_window=True))
+        CalmSelection(self)
         self.setHeaderHidden(True)
         self.setUniformRowHeights(True)
         self.setAccessibleName(self.tr("Homes, projects and workspaces"))
@@ -161,6 +171,7 @@ class Picker(QTreeView):
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setIndentation(14)
         self.setFrameShape(QTreeView.Shape.NoFrame)
+        self.viewport().setAutoFillBackground(False)  # a side list, on the window's own background
         self.selectionModel().currentChanged.connect(self._on_current)
 
     def show_homes(self, homes: Sequence[Node]) -> None:

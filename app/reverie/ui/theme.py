@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 TEXT_CONTRAST = 4.5
 SIGN_CONTRAST = 3.0
@@ -145,6 +146,35 @@ def _theme(base_rgb: int, window_rgb: int, text_rgb: int, window_text_rgb: int) 
         removed=readable(_RED, removed),
         hunk=readable(_BLUE, base),
     )
+
+
+class CalmSelection(QObject):
+    """Keeps a list's highlight dark (or light) enough for its own highlighted text; Fusion's blue is not.
+
+    Only the highlight is set on the widget: all else goes on following the system's palette live.
+    """
+
+    def __init__(self, view: QWidget) -> None:
+        super().__init__(view)
+        self._view = view
+        view.installEventFilter(self)
+        self._apply()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ApplicationPaletteChange:
+            self._apply()
+        return False
+
+    def _apply(self) -> None:
+        system = QApplication.palette(self._view)
+        own = QPalette()
+        own.setResolveMask(0)
+        for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
+            text = system.color(group, QPalette.ColorRole.HighlightedText)
+            back = system.color(group, QPalette.ColorRole.Highlight)
+            if contrast(text, back) < TEXT_CONTRAST:
+                own.setColor(group, QPalette.ColorRole.Highlight, readable(back, text))
+        self._view.setPalette(own)
 
 
 def dark_palette() -> QPalette:

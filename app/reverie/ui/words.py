@@ -90,9 +90,9 @@ def scope_name(scope: Scope) -> str:
 def trigger(name: str) -> str:
     return {
         "manual": tr("manual"),
-        "compaction": tr("after a compaction"),
-        "launch": tr("at launch"),
-        "archive": tr("at archiving"),
+        "compaction": tr("compaction"),
+        "launch": tr("launch"),
+        "archive": tr("archive"),
     }.get(name, visible(name))
 
 

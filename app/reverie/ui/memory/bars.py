@@ -16,7 +16,7 @@ from reverie.errors import MendableError
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
-from reverie.ui.theme import GAP, UNIT, theme_of
+from reverie.ui.theme import GAP, UNIT, readable, theme_of
 
 Tone = Literal["info", "warn", "bad"]
 _ICONS = {"info": "info", "warn": "warning", "bad": "error"}
@@ -65,6 +65,11 @@ class MessageBar(QWidget):
     def text(self) -> str:
         return self._text.text()
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The buttons that are offered."""
+        return tuple(self._buttons)
+
     def button(self, key: str) -> QPushButton:
         return self._buttons[key]
 
@@ -88,6 +93,7 @@ class MessageBar(QWidget):
     def clear(self) -> None:
         self.hide()
         self._text.say("")
+        self._make_buttons(())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -107,7 +113,9 @@ class MessageBar(QWidget):
 
     def _tint(self) -> None:
         theme = theme_of(self.palette())
-        color = {"info": theme.accent, "warn": theme.warn_text, "bad": theme.bad_text}[self._tone]
+        color = readable(
+            {"info": theme.accent, "warn": theme.warn_text, "bad": theme.bad_text}[self._tone], self._back()
+        )
         self._sign.setPixmap(self._icons.pixmap(_ICONS[self._tone], 16, color, self.devicePixelRatioF()))
         self._close.setIcon(self._icons.icon("close"))
         self.update()

@@ -112,6 +112,7 @@ class EditorPane(QWidget):
         self.text.setFont(monospace())
         self.text.setAccessibleName(self.tr("Text of the memory"))
         self.text.setTabChangesFocus(False)
+        self.text.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.text.textChanged.connect(self._on_text_changed)
         self.nothing = WrapLabel(self.tr("Select a memory to read and edit it."))

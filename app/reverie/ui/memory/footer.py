@@ -68,6 +68,7 @@ class Footer(QWidget):
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.button.setMinimumHeight(28)
         self.button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.engine.setAlignment(Qt.AlignmentFlag.AlignHCenter)
 

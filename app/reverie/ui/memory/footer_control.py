@@ -34,6 +34,7 @@ class FooterControl(QObject):
         self._session: HomeSession | None = None
         self._of: HomeSession | None = None
         self._available = False
+        self.last_outcome = ""
         self._runs: RunsDialog | None = None
         self._review: RunsDialog | None = None
         panel = footer.panel
@@ -129,6 +130,7 @@ class FooterControl(QObject):
 
     @Slot(object)
     def _on_ended(self, ended: DreamEnded) -> None:
+        self.last_outcome = ended.run.outcome
         self.footer.panel.ended(ended.run, dry_run=ended.dry_run)
         self._follow()
 
@@ -163,6 +165,10 @@ class FooterControl(QObject):
         self._review.show_runs(self._session.workbench, run_id)
         self._review.show()
         self._review.raise_()
+
+    @property
+    def review_dialog(self) -> RunsDialog | None:
+        return self._review
 
     @Slot()
     def show_runs(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextCharFormat, QTextLayout
+from PySide6.QtGui import QFontMetrics, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from reverie.homes.base import Scope
@@ -65,12 +65,16 @@ def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
     return RowWords("record", kept, "", as_tooltip(exact))
 
 
+_SEPARATOR = " · "
+
+
 class TwoToneLabel(WrapLabel):
     """A wrapping sentence whose second half is dim."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self._main = 0
+        self._note = ""
         self._tone: Tone = "plain"
         self.setFont(tabular(self.font()))
 
@@ -79,8 +83,16 @@ class TwoToneLabel(WrapLabel):
         head = f"{visible(lead)}: " if lead else ""
         self._main = len(head) + len(visible(main))
         self._tone = tone
-        self.say(head + main + (f" · {note}" if note else ""))
+        self._note = visible(note)
+        self.say(_SEPARATOR.join(part for part in (head + visible(main), self._note) if part))
+        self.updateGeometry()
         self.update()
+
+    def _layout(self, width: int) -> QTextLayout:
+        """On one line if it fits; else the dim half begins a line of its own."""
+        if self._note and QFontMetrics(self.font()).horizontalAdvance(self.text()) > width:
+            return self._laid_out(self.text()[: self._main] + "\u2028" + self._note, width)
+        return super()._layout(width)
 
     def _formats(self) -> list[QTextLayout.FormatRange]:
         theme = theme_of(self.palette())

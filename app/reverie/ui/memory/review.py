@@ -92,6 +92,7 @@ class ReviewPane(QWidget):
         super().__init__(parent)
         self._lane = lane
         self._run: RunSummary | None = None
+        self._read = False
         self._lines: tuple[Reviewed, ...] = ()
         self.title = WrapLabel()
         self.facts = WrapLabel()
@@ -135,7 +136,7 @@ class ReviewPane(QWidget):
 
     def show_run(self, workbench: Workbench, run: RunSummary) -> None:
         """Read and show what `run` changed."""
-        self._run = run
+        self._run, self._read = run, False
         self.title.say(_headline(run))
         self.facts.say(run.summary)
         self._say_state(run)
@@ -158,6 +159,10 @@ class ReviewPane(QWidget):
         self._show_lines(())
         self.diff.show_diff("")
         self.message.clear()
+
+    @property
+    def is_read(self) -> bool:
+        return self._read
 
     def show_conflicts(self, result: RevertView) -> None:
         """What an undo could not give back."""
@@ -190,6 +195,7 @@ class ReviewPane(QWidget):
     def _on_read(self, found: tuple[str, tuple[Reviewed, ...]]) -> None:
         run_id, lines = found
         if self._run is not None and run_id == self._run.id:
+            self._read = True
             self._show_lines(lines)
             if not lines:
                 self.diff.show_diff(self.tr("This run changed no file."))
@@ -286,6 +292,11 @@ class RunsDialog(QDialog):
             failed=self.pane.message.say_error,
             group=f"runs {id(self)}",
         )
+
+    @property
+    def is_read(self) -> bool:
+        """The selected run's changes are shown."""
+        return self.pane.is_read
 
     def show_reverted(self, result: RevertView) -> None:
         self.pane.show_conflicts(result)

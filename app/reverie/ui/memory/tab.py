@@ -91,7 +91,7 @@ class MemoryTab(QWidget):
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setStretchFactor(0, 4)
         self.splitter.setStretchFactor(1, 5)
-        self.splitter.setSizes([470, 600])
+        self.splitter.setSizes([490, 530])
         self._pages = QStackedWidget()
         for page in (self.no_home, self.splitter, self.notice):
             self._pages.addWidget(page)

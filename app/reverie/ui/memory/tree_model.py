@@ -7,7 +7,6 @@ Names, descriptions and reasons come from disk: they are shown escaped, tool tip
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -26,6 +25,7 @@ from reverie.ui.memory.tree_nodes import (
     path_of,
 )
 from reverie.ui.node_model import BRANCH_FLAGS, LEAF_FLAGS, NOTICE_FLAGS, NodeModel
+from reverie.ui.row_delegate import ROW_ROLE, RowLook
 from reverie.ui.rows import Node
 from reverie.ui.shown import as_tooltip, human_size, visible
 
@@ -44,24 +44,7 @@ class Role(IntEnum):
     MODIFIED = _USER + 7  # unsaved text in the editor
     DETAIL = _USER + 8  # dim text after the name
     USE = _USER + 9  # "5× · 2 d"
-    ROW = _USER + 10  # everything the delegate draws, as one `RowLook`
-    DATA = _USER + 11  # the node's data
-
-
-@dataclass(frozen=True, slots=True)
-class RowLook:
-    """Everything a painter needs of a row, in one call across the language border."""
-
-    kind: str
-    name: str
-    detail: str
-    use: str
-    icon: str
-    pinned: bool = False
-    badge: bool = False
-    warning: bool = False
-    modified: bool = False
-    quiet: bool = False
+    DATA = _USER + 10  # the node's data
 
 
 _DISPLAY = int(Qt.ItemDataRole.DisplayRole)
@@ -122,7 +105,7 @@ class MemoryTreeModel(NodeModel):
     def value(self, node: Node, role: int) -> Any:
         data = node.data
         match role:
-            case Role.ROW:
+            case _ if role == ROW_ROLE:
                 return self._look(data)
             case Role.DATA:
                 return data
@@ -160,26 +143,24 @@ class MemoryTreeModel(NodeModel):
             case FileData():
                 file = data.file
                 return RowLook(
-                    "file",
                     visible(data.name),
                     visible(file.description),
-                    self._use(data),
                     "file",
+                    self._use(data),
+                    has_use=True,
                     pinned=file.usage.pinned,
                     badge=data.changed,
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
                 )
             case FolderData():
-                return RowLook("folder", visible(data.name), str(data.notes), "", "folder")
+                return RowLook(visible(data.name), str(data.notes), "folder")
             case ScopeData():
-                detail = "" if data.reason else words.notes(data.notes)
                 return RowLook(
-                    "scope",
                     words.scope_name(data.scope),
-                    detail,
-                    "",
+                    "" if data.reason else words.notes(data.notes),
                     data.scope.value,
+                    bold=True,
                     warning=bool(data.problems),
                     quiet=bool(data.reason),
                 )
@@ -187,12 +168,16 @@ class MemoryTreeModel(NodeModel):
                 companion = data.companion
                 detail = self.tr("read by the agent") if companion.exists else self.tr("not there yet")
                 return RowLook(
-                    "companion", visible(companion.label), detail, "", "companion", quiet=not companion.exists
+                    visible(companion.label),
+                    detail,
+                    "companion",
+                    italic=True,
+                    quiet=not companion.exists,
                 )
             case NoticeData():
                 text = data.text or self.tr("Nothing here yet. Ctrl+N creates the first memory.")
-                return RowLook("notice", visible(text), "", "", "", quiet=True)
-        return RowLook("", "", "", "", "")
+                return RowLook(visible(text), italic=True, quiet=True)
+        return RowLook("")
 
     def _use(self, data: FileData) -> str:
         usage = data.file.usage

@@ -14,10 +14,11 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QTreeView, QWidget
 
 from reverie.ui.icons import Icons
-from reverie.ui.memory.tree_delegate import MemoryDelegate
 from reverie.ui.memory.tree_model import MemoryTreeModel
 from reverie.ui.memory.tree_nodes import SCOPES, FileData, MemoryTree, RowData, ScopeData, path_of
 from reverie.ui.node_model import AnyIndex
+from reverie.ui.row_delegate import RowDelegate
+from reverie.ui.theme import CalmSelection
 
 _NEAR_END = 50
 _TYPE_AHEAD_S = 1.0
@@ -42,7 +43,8 @@ class MemoryTreeView(QTreeView):
         self._typed = ""
         self._typed_at = 0.0
         self.setModel(model)
-        self.setItemDelegate(MemoryDelegate(icons, self))
+        self.setItemDelegate(RowDelegate(icons, self))
+        CalmSelection(self)
         self.setHeaderHidden(True)
         self.setUniformRowHeights(True)
         self.setAccessibleName(self.tr("Memories"))

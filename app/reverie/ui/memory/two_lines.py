@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPalette
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from reverie.ui.theme import GAP, UNIT, dimmed, readable, tabular, theme_of
+from reverie.ui.theme import GAP, UNIT, CalmSelection, dimmed, readable, tabular, theme_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,10 @@ class TwoLineDelegate(QStyledItemDelegate):
     """Draws an item's `TwoLines` under `ROLE`."""
 
     ROLE = int(Qt.ItemDataRole.UserRole) + 1
+
+    def __init__(self, view: QWidget) -> None:
+        super().__init__(view)
+        CalmSelection(view)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(80, 2 * QFontMetrics(option.font).height() + 2 * UNIT + 2)

@@ -1,4 +1,4 @@
-"""How a row of the memory tree is drawn: sign, name, dim description, then marks and use at the right edge.
+"""How a row of a tree is drawn: sign, name, dim detail, then marks and use figures at the right edge.
 
 Everything comes in one `RowLook`; nothing is measured twice per row that does not depend on the row. The
 widths adapt: in a narrow tree the use figures go first, then the description, never the name or the marks.
@@ -6,25 +6,52 @@ widths adapt: in a narrow tree the use figures go first, then the description, n
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from reverie.ui.icons import Icons
-from reverie.ui.memory.tree_model import Role, RowLook
 from reverie.ui.theme import GAP, SIGN_CONTRAST, UNIT, dimmed, readable, tabular, theme_of
 
 _SIGN = 16
 _WIDE = 330
 _NARROWEST_DETAIL = 48
-_ROW_ROLE = int(Role.ROW)
+
+# The role under which a model hands over a `RowLook`.
+ROW_ROLE = int(Qt.ItemDataRole.UserRole) + 100
 
 
-class MemoryDelegate(QStyledItemDelegate):
-    """Draws one-line rows of one height."""
+@dataclass(frozen=True, slots=True)
+class RowLook:
+    """Everything a painter needs of a row, in one call across the language border. Texts are safe to draw.
 
-    def __init__(self, icons: Icons, parent: QWidget) -> None:
+    `use` is right-aligned; with `has_use` its room is kept on every row, so that the marks stand in one
+    column.
+    """
+
+    name: str
+    detail: str = ""
+    icon: str = ""
+    use: str = ""
+    has_use: bool = False
+    bold: bool = False
+    italic: bool = False
+    quiet: bool = False
+    pinned: bool = False
+    badge: bool = False
+    warning: bool = False
+    modified: bool = False
+
+
+class RowDelegate(QStyledItemDelegate):
+    """Draws one-line rows of one height. `on_window`: the view lies on the window's colour, not on the
+    base."""
+
+    def __init__(self, icons: Icons, parent: QWidget, *, on_window: bool = False) -> None:
         super().__init__(parent)
+        self._on_window = on_window
         self._icons = icons
         self._use_width: dict[str, int] = {}
 
@@ -35,7 +62,7 @@ class MemoryDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        look = index.data(_ROW_ROLE)
+        look = index.data(ROW_ROLE)
         view = option.widget
         style = view.style()
         style.drawPrimitive(QStyle.PrimitiveElement.PE_PanelItemViewItem, option, painter, view)
@@ -43,7 +70,7 @@ class MemoryDelegate(QStyledItemDelegate):
             return
         painter.save()
         painter.setClipRect(option.rect)
-        self._draw(painter, option, look, _Colours(option, look))
+        self._draw(painter, option, look, _Colours(option, look, on_window=self._on_window))
         painter.restore()
 
     def _draw(
@@ -56,8 +83,8 @@ class MemoryDelegate(QStyledItemDelegate):
             painter.drawPixmap(area.left(), _centred(area, _SIGN), sign)
             area.setLeft(area.left() + _SIGN + 6)
         font = QFont(option.font)
-        font.setBold(look.kind == "scope")
-        font.setItalic(look.kind in ("companion", "notice"))
+        font.setBold(look.bold)
+        font.setItalic(look.italic)
         right = self._draw_marks(painter, option, area, look, colours, ratio)
         area.setRight(right)
         metrics = QFontMetrics(font)
@@ -87,8 +114,7 @@ class MemoryDelegate(QStyledItemDelegate):
     ) -> int:
         """Use, pin, warning and badge from the right edge inwards; returns where the name must end."""
         right = area.right()
-        if look.kind == "file" and option.rect.right() > _WIDE:
-            # Reserved on every file row of a wide tree, so that marks stand in one column.
+        if look.has_use and option.rect.right() > _WIDE:
             width = self._width_of_use(option.font)
             if look.use:
                 painter.setFont(tabular(option.font))
@@ -120,14 +146,14 @@ class MemoryDelegate(QStyledItemDelegate):
     def _width_of_use(self, font: QFont) -> int:
         key = font.key()
         if key not in self._use_width:
-            self._use_width[key] = QFontMetrics(tabular(font)).horizontalAdvance("999× · 59 min")
+            self._use_width[key] = QFontMetrics(tabular(font)).horizontalAdvance("99× · 59 min")
         return self._use_width[key]
 
 
 class _Colours:
     """The row's colours on its own background, selected or not."""
 
-    def __init__(self, option: QStyleOptionViewItem, look: RowLook) -> None:
+    def __init__(self, option: QStyleOptionViewItem, look: RowLook, *, on_window: bool) -> None:
         palette = option.palette
         theme = theme_of(palette)
         group = (
@@ -144,9 +170,10 @@ class _Colours:
             self.accent = readable(theme.accent, back, SIGN_CONTRAST)
             self.warn = readable(theme.warn, back, SIGN_CONTRAST)
         else:
-            self.name = theme.dim if look.quiet else theme.text
-            self.dim = theme.dim
-            self.sign = theme.dim
+            role = QPalette.ColorRole.WindowText if on_window else QPalette.ColorRole.Text
+            self.dim = theme.dim_window if on_window else theme.dim
+            self.name = self.dim if look.quiet else palette.color(group, role)
+            self.sign = self.dim
             self.accent = theme.accent
             self.warn = theme.warn
 

@@ -1,0 +1,215 @@
+"""A walk through the window that needs no display: `python -m reverie.ui.tour DIR [--home HOME]`.
+
+Opens a throw-away copy of a home (the demo home unless one is given), presses Consolidate, looks at the
+result and saves pictures, one path a line on stdout. Exit 0 only if the dream succeeded and the views
+followed through the watcher. Every wait has a deadline and the whole has one, too: it never blocks for ever.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reverie.ui.main_window import MainWindow
+
+LIMIT_S = 150
+WAIT_MS = 30_000
+FOLLOW_MS = 10_000
+WIDE = (1240, 780)
+NARROW = (375, 760)
+
+
+class TourFailed(Exception):
+    """What did not happen in time."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tour; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m reverie.ui.tour", description=__doc__)
+    parser.add_argument("directory", type=Path, help="where the pictures go")
+    parser.add_argument(
+        "--home", type=Path, help="a home to copy (it is not touched); default: the demo home"
+    )
+    options = parser.parse_args(arguments)
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    # The last resort: a dump of every thread and the end of the process.
+    faulthandler.dump_traceback_later(LIMIT_S, exit=True)
+    scratch = Path(tempfile.mkdtemp(prefix="reverie-tour-"))
+    try:
+        return _tour(options.directory.absolute(), options.home, scratch)
+    except TourFailed as failure:
+        sys.stderr.write(f"tour: {failure}\n")
+        return 1
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _tour(directory: Path, home: Path | None, scratch: Path) -> int:
+    from reverie.clock import system_clock
+    from reverie.profile import Profile
+    from reverie.ui.app import make_application
+    from reverie.ui.icons import Icons
+    from reverie.ui.jobs import stuck_lanes
+    from reverie.ui.main_window import Beginning, MainWindow
+
+    copy = scratch / "home"
+    _copy_home(home, copy)
+    application = make_application()
+    window = MainWindow(Profile.under(scratch / "profile"), system_clock, Icons(), Beginning((copy,)))
+    window.resize(*WIDE)
+    window.show()
+    window.start()
+    try:
+        Guide(window, directory).walk()
+    finally:
+        window.shut_down()
+        application.processEvents()
+    if stuck_lanes():
+        sys.stdout.flush()
+        os._exit(1)
+    return 0
+
+
+def _copy_home(home: Path | None, copy: Path) -> None:
+    from reverie.resources import resource
+
+    shutil.copytree(home if home is not None else resource("demo-home"), copy, symlinks=True)
+
+
+class Guide:
+    """Walks through a window and takes the pictures."""
+
+    def __init__(self, window: MainWindow, directory: Path) -> None:
+        self._window = window
+        self._directory = directory
+
+    def walk(self) -> None:
+        """Everything there is to see, in order. Raises `TourFailed`."""
+        self._wait("the trees and the footer", self._loaded)
+        self._open_a_file()
+        self._picture("1-before")
+        self._consolidate()
+        self._picture("2-after")
+        self._review()
+        self._sibling()
+        self._several_projects()
+        self._narrow()
+        self._dark()
+
+    def _loaded(self) -> bool:
+        from reverie.ui.settle import is_loaded
+
+        return is_loaded(self._window) and self._window.is_watching
+
+    def _consolidate(self) -> None:
+        """Press the button; then the rows must follow by themselves."""
+        from reverie.homes.base import Scope
+
+        tab = self._window.tab
+        footer = tab.footer
+        followed: list[object] = []
+        session = self._window.session
+        if session is None or not footer.button.isEnabled():
+            raise TourFailed("the Consolidate button cannot be pressed")
+        before = footer.rows[Scope.WORKSPACE].words
+        session.status_changed.connect(followed.append)
+        footer.button.click()
+        self._wait("the dream", lambda: not tab.dreams.jobs.running)
+        ended = tab.dreams.last_outcome
+        if ended not in ("completed", "unchanged"):
+            raise TourFailed(f"the dream ended as {ended}: {footer.panel.result.text}")
+        self._wait(
+            "the watcher to bring the new coverage into the footer",
+            lambda: bool(followed) and footer.rows[Scope.WORKSPACE].words != before,
+            FOLLOW_MS,
+        )
+        self._wait("the window to settle", self._loaded)
+
+    def _open_a_file(self) -> None:
+        from reverie.ui.settle import select_a_file
+
+        if select_a_file(self._window):
+            self._wait("the editor", lambda: self._window.tab.pane.file is not None)
+
+    def _review(self) -> None:
+        dreams = self._window.tab.dreams
+        if "review" not in self._window.tab.footer.panel.result.keys:
+            return
+        self._window.tab.footer.panel.result.button("review").click()
+        self._wait("the review", lambda: dreams.review_dialog is not None and dreams.review_dialog.is_read)
+        if dreams.review_dialog is not None:
+            self._picture("3-review", dreams.review_dialog)
+            dreams.review_dialog.close()
+
+    def _sibling(self) -> None:
+        """Another workspace of the project: the same project row."""
+        session = self._window.session
+        if session is None or session.context is None:
+            return
+        path, current = session.context.project_path, session.context.workspace_id
+        for workspace in session.info.contents.workspaces():
+            if path and workspace.id != current and workspace.project_paths[:1] == (path,):
+                self._show(workspace.id, "4-sibling")
+                return
+
+    def _several_projects(self) -> None:
+        session = self._window.session
+        for workspace in session.info.contents.workspaces() if session is not None else ():
+            if workspace.multi_project:
+                self._show(workspace.id, "5-several-projects")
+                return
+
+    def _show(self, workspace_id: str, name: str) -> None:
+        session = self._window.session
+        if session is None or not self._window.picker.pick(session.info.id, workspace_id=workspace_id):
+            raise TourFailed(f"the workspace {workspace_id} is not in the list")
+        self._wait("the workspace", self._loaded)
+        self._open_a_file()
+        self._picture(name)
+
+    def _narrow(self) -> None:
+        self._window.picker.hide()
+        self._window.resize(*NARROW)
+        self._picture("6-narrow")
+        self._window.picker.show()
+        self._window.resize(*WIDE)
+
+    def _dark(self) -> None:
+        from PySide6.QtWidgets import QApplication
+
+        from reverie.ui.theme import dark_palette
+
+        light = QApplication.palette()
+        QApplication.setPalette(dark_palette())
+        self._picture("7-dark")
+        QApplication.setPalette(light)
+
+    def _picture(self, name: str, widget: object = None) -> None:
+        from PySide6.QtWidgets import QWidget
+
+        from reverie.ui.settle import save_picture
+
+        file = self._directory / f"{name}.png"
+        if not save_picture(widget if isinstance(widget, QWidget) else self._window, file):
+            raise TourFailed(f"{file} could not be written")
+        sys.stdout.write(f"{file}\n")
+        sys.stdout.flush()
+
+    def _wait(self, what: str, condition: Callable[[], bool], limit_ms: int = WAIT_MS) -> None:
+        from reverie.ui.settle import wait_for
+
+        if not wait_for(condition, limit_ms):
+            raise TourFailed(f"{what} did not come within {limit_ms // 1000} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
