@@ -191,9 +191,13 @@ def _write_and_place(
 ) -> bool:
     """Write a durable temporary and let `place` give it the name; no temporary stays, whatever happens."""
     temp = temporary_name(name)
+    existing = _existing_file(directory, name)
+    # Closed to others until the final bits are set; only a file with no bits to keep leaves them to the
+    # umask.
+    fd = directory.create(temp, 0o666 if mode is None and existing is None else 0o600)
     stranded = False
     try:
-        _write_temporary(directory, temp, name, data, mode)
+        _fill(fd, data, existing, mode)
         placed = place(temp)
         if placed:
             checkpoint("replace")
@@ -210,16 +214,16 @@ def _write_and_place(
     return placed
 
 
-def _write_temporary(directory: Directory, temp: str, name: str, data: bytes, mode: int | None) -> None:
+def _existing_file(directory: Directory, name: str) -> os.stat_result | None:
     try:
-        existing: os.stat_result | None = directory.lstat(name)
+        status = directory.lstat(name)
     except FileNotFoundError:
-        existing = None
-    if existing is not None and not stat.S_ISREG(existing.st_mode):
-        existing = None
-    # Closed to others until the final bits are set; only a file with no bits to keep leaves them to the
-    # umask.
-    fd = directory.create(temp, 0o666 if mode is None and existing is None else 0o600)
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def _fill(fd: int, data: bytes, existing: os.stat_result | None, mode: int | None) -> None:
+    """Write, set owner and mode, make durable, close."""
     try:
         rest = memoryview(data)
         while rest:
@@ -268,19 +272,28 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
         return True
     with contextlib.ExitStack() as held:
         ours = held.enter_context(directory.held(temp))
+        accepted = False
         try:
-            if not directory.exchange(temp, name):
+            if directory.exchange(temp, name):
+                accepted = directory.read(temp) == current
+            else:
                 directory.replace(temp, name)
-                return True
-        except FileNotFoundError:
-            return False
-        try:
-            if directory.read(temp) == current:
-                return True
-        except (IsADirectoryError, NotRegularFileError, SwappedError):
-            pass  # no file any more, so certainly not what the check saw
-        _put_back(directory, temp, name, ours, held)
-    return False
+                accepted = True
+        except (FileNotFoundError, IsADirectoryError, NotRegularFileError, SwappedError):
+            pass  # deleted before the exchange, or no file any more: not what the check saw
+        finally:
+            # Also when reading fails or a signal comes between: what was taken out unseen must not be lost.
+            if not accepted and _is_other(directory, temp, ours):
+                _put_back(directory, temp, name, ours, held)
+    return accepted
+
+
+def _is_other(directory: Directory, temp: str, ours: int) -> bool:
+    """Whether the temporary name has something else than what we wrote."""
+    try:
+        return directory.lstat(temp).st_ino != ours
+    except FileNotFoundError:
+        return False
 
 
 def _current(directory: Directory, name: str) -> bytes | None:

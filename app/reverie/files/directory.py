@@ -35,6 +35,7 @@ _NOCTTY = getattr(os, "O_NOCTTY", 0)
 _PATH = getattr(os, "O_PATH", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 
+_PORTION = 1 << 20
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
 # What a kernel or file system answers that does not know the flag of a renameat2 call, or a hard link, at
@@ -156,12 +157,8 @@ class Directory:
             return
         self.sync()
 
-    def unlink(self, name: str, *, missing_ok: bool = False) -> None:
-        try:
-            os.unlink(self._at(name), dir_fd=self._fd)
-        except FileNotFoundError:
-            if not missing_ok:
-                raise
+    def unlink(self, name: str) -> None:
+        os.unlink(self._at(name), dir_fd=self._fd)
 
     def remove_empty(self, name: str) -> None:
         """An empty directory."""
@@ -243,12 +240,12 @@ class Directory:
 
 
 def ensure_private(path: Path) -> None:
-    """Make `path` a directory that only its owner can enter (0700). Raises Unavailable, also if someone else
-    owns it.
+    """Make `path`, and what is missing above it, directories that only their owner can enter (0700).
+
+    One that is there and open to others is closed. Raises Unavailable, also if somebody else owns it.
     """
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = path.stat()
+        status = _made_private(path)
         if os.name == "nt":
             return
         if status.st_uid != os.geteuid():
@@ -261,6 +258,18 @@ def ensure_private(path: Path) -> None:
             path.chmod(0o700)
     except OSError as error:
         raise mendable_from_os(error, f"The folder {path} could not be made.") from error
+
+
+def _made_private(path: Path) -> os.stat_result:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        for missing in reversed([above for above in (path, *path.parents) if not above.exists()]):
+            missing.mkdir(mode=0o700, exist_ok=True)
+        status = path.stat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    return status
 
 
 @functools.cache
@@ -287,7 +296,8 @@ def _refuse_irregular(status: os.stat_result, name: str) -> None:
 
 def _read_up_to(fd: int, limit: int) -> bytes:
     parts: list[bytes] = []
-    while limit > 0 and (part := os.read(fd, limit)):
+    # In portions, because each read reserves all the room that it is asked for.
+    while limit > 0 and (part := os.read(fd, min(limit, _PORTION))):
         parts.append(part)
         limit -= len(part)
     return b"".join(parts)

@@ -108,7 +108,10 @@ class Sidecar:
 
     def _keep_aside(self, directory: Directory, name: str, raw: bytes) -> None:
         """A copy first and the replace after it, so that at no instant neither of the two is there."""
-        mode = stat.S_IMODE(directory.lstat(name).st_mode)
+        try:
+            mode = stat.S_IMODE(directory.lstat(name).st_mode)
+        except FileNotFoundError:
+            raise _OvertakenError from None
         stamp = f"{name}.unreadable-{self._clock()}"
         for number in range(1000):
             aside = f"{stamp}-{number}" if number else stamp

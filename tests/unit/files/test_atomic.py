@@ -293,6 +293,67 @@ def test_versions_written_while_an_exchange_is_undone_are_kept_too(
     assert _names(tmp_path) == ["a"]
 
 
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux exchanges two names in one step")
+@pytest.mark.parametrize("overtaken", [False, True])
+def test_an_interruption_right_after_an_exchange_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overtaken: bool
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def check(_current: bytes | None) -> None:
+        if overtaken:
+            _by_rename(path, b"from the agent")
+
+    with Directory.open(tmp_path) as directory:
+        _race(directory, monkeypatch, _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            replace_file(directory, "a", b"new", check=check)
+    assert path.read_bytes() == (b"from the agent" if overtaken else b"old")
+    assert _names(tmp_path) == ["a"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux exchanges two names in one step")
+def test_a_newer_version_that_cannot_be_read_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    real = Directory.read
+
+    def read(self: Directory, name: str, limit: int | None = None) -> bytes:
+        data = real(self, name, limit)
+        if data == b"from the agent":
+            raise PermissionError(13, "Permission denied")
+        return data
+
+    with Directory.open(tmp_path) as directory, monkeypatch.context() as patched:
+        patched.setattr(Directory, "read", read)
+        with pytest.raises(PermissionError):
+            replace_file(directory, "a", b"new", check=lambda _: _by_rename(path, b"from the agent"))
+    assert path.read_bytes() == b"from the agent"
+    assert _names(tmp_path) == ["a"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux exchanges two names in one step")
+def test_a_directory_put_in_the_place_of_the_file_after_the_check_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def check(_current: bytes | None) -> None:
+        path.unlink()
+        (path / "inside").mkdir(parents=True)
+
+    with Directory.open(tmp_path) as directory, pytest.raises(IsADirectoryError):
+        replace_file(directory, "a", b"new", check=check)
+    assert (path / "inside").is_dir()
+    assert _names(tmp_path) == ["a"]
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux exchanges two names in one step")
 def test_a_file_deleted_while_an_exchange_is_undone_stays_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -112,9 +112,8 @@ def test_rename_new_moves_but_never_replaces(opened: Directory, tmp_path: Path, 
     assert not (tmp_path / "a").exists()
     make("a")
     before = _names(tmp_path)
-    for taken in ("b",):
-        with pytest.raises(FileExistsError):
-            opened.rename_new("a", opened, taken)
+    with pytest.raises(FileExistsError):
+        opened.rename_new("a", opened, "b")
     assert _names(tmp_path) == before
     if kind == "file":
         assert (tmp_path / "b").read_text() == "a"
@@ -142,6 +141,7 @@ def test_remove_tree_leaves_what_symlinks_point_to(opened: Directory, tmp_path: 
 def test_a_private_directory_is_made_with_0700_and_an_open_one_is_closed(tmp_path: Path) -> None:
     ensure_private(tmp_path / "state" / "locks")
     assert (tmp_path / "state" / "locks").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
     (tmp_path / "open").mkdir(mode=0o755)
     ensure_private(tmp_path / "open")
     assert (tmp_path / "open").stat().st_mode & 0o777 == 0o700
