@@ -1,7 +1,8 @@
 """The Activity log: every decision of the background services, one JSON object a line, newest last.
 
-An unchanged gate is one entry with a counter: saying the same thing again appends only a short `again` line,
-which reading folds into the entry. Texts are redacted. Damaged lines are skipped and counted, never fatal.
+A gate is an event of one workspace. An unchanged gate is one entry with a counter, however many other gates
+speak in between: saying the same thing again appends only a short `again` line, which reading folds into the
+entry. Texts are redacted. Damaged lines are skipped and counted, never fatal.
 
 Threading: any thread and process; one lock per file. Failure: `Unavailable`.
 """
@@ -23,10 +24,12 @@ from reverie.text.redact import redact
 _ROTATE_BYTES = 4 * 1024 * 1024
 _TAIL_BYTES = 64 * 1024
 
+Gate = tuple[str, str]
+
 
 @dataclass(frozen=True, slots=True)
 class ActivityEntry:
-    """One decision. `times` counts how often it was said in a row, last at `last_at` (UTC ms)."""
+    """One decision. `times` counts how often its gate said so in a row, last at `last_at` (UTC ms)."""
 
     at: int
     event: str
@@ -60,7 +63,7 @@ class Activity:
         run_id: str | None,
         details: Mapping[str, Any],
     ) -> None:
-        """Append one decision; the same one as the last of its workspace only raises that one's counter."""
+        """Append one decision; the same one as the last of its gate only raises that one's counter."""
         now = self._clock()
         entry = {
             "at": now,
@@ -74,41 +77,29 @@ class Activity:
         }
         ensure_private(self._file.parent)
         with file_lock(self._lock_dir, self._file):
-            last = self._last_of(workspace_id)
+            last = self._last_of(_gate(entry))
             same = last is not None and all(last[key] == entry[key] for key in entry if key != "at")
-            line = {"again": now, "workspaceId": workspace_id} if same else entry
+            again = {"again": now, "event": event, "workspaceId": workspace_id}
+            line = again if same else entry
             self._append(json.dumps(line, ensure_ascii=True) + "\n")
 
     def read(self, limit: int = 1000) -> tuple[ActivityEntry, ...]:
         """At most `limit` entries, newest first, the rotated file included."""
-        entries: list[ActivityEntry] = []
-        newest: dict[str | None, int] = {}
+        # By the number of the line that spoke last, because a clock may stand still (`--now`) or go back.
+        entries: dict[int, ActivityEntry] = {}
+        newest: dict[Gate, int] = {}
         self.damaged_lines = 0
-        for item in self._items():
-            workspace_id = item.get("workspaceId")
-            if "again" in item:
-                if workspace_id in newest:
-                    entry = entries[newest[workspace_id]]
-                    entries[newest[workspace_id]] = replace(
-                        entry, times=entry.times + 1, last_at=item["again"]
-                    )
-                continue
-            newest[workspace_id] = len(entries)
-            entries.append(
-                ActivityEntry(
-                    item["at"],
-                    item["event"],
-                    item["level"],
-                    item["text"],
-                    item["home"],
-                    workspace_id,
-                    item["runId"],
-                    item["details"],
-                    last_at=item["at"],
-                )
-            )
-        entries.sort(key=lambda entry: entry.last_at, reverse=True)
-        return tuple(entries[:limit])
+        for number, item in enumerate(self._items()):
+            gate = _gate(item)
+            if "again" not in item:
+                entries[number] = _entry(item)
+            elif gate in newest:
+                entry = entries.pop(newest[gate])
+                entries[number] = replace(entry, times=entry.times + 1, last_at=item["again"])
+            else:
+                continue  # the entry it repeats has been rotated away
+            newest[gate] = number
+        return tuple(entries[number] for number in sorted(entries, reverse=True)[:limit])
 
     def _items(self) -> Iterator[dict[str, Any]]:
         for file in (self._rotated, self._file):
@@ -119,11 +110,11 @@ class Activity:
                 else:
                     yield item
 
-    def _last_of(self, workspace_id: str | None) -> dict[str, Any] | None:
-        """The newest full entry of a workspace within reach of the end of the file."""
+    def _last_of(self, gate: Gate) -> dict[str, Any] | None:
+        """The newest full entry of a gate within reach of the end of the file."""
         for line in reversed(_bytes(self._file, tail=_TAIL_BYTES).splitlines()):
             item = _parsed(line)
-            if item is not None and "event" in item and item.get("workspaceId") == workspace_id:
+            if item is not None and "again" not in item and _gate(item) == gate:
                 return item
         return None
 
@@ -145,6 +136,24 @@ class Activity:
 
 
 _REQUIRED = {"at": int, "event": str, "level": str, "text": str, "home": str, "details": dict}
+
+
+def _gate(item: Mapping[str, Any]) -> Gate:
+    return str(item.get("event")), str(item.get("workspaceId"))
+
+
+def _entry(item: Mapping[str, Any]) -> ActivityEntry:
+    return ActivityEntry(
+        item["at"],
+        item["event"],
+        item["level"],
+        item["text"],
+        item["home"],
+        item.get("workspaceId"),
+        item["runId"],
+        item["details"],
+        last_at=item["at"],
+    )
 
 
 def _redacted(value: Any) -> Any:

@@ -48,6 +48,35 @@ def test_a_changed_gate_is_a_new_entry_and_so_is_the_return_of_the_old_one(tmp_p
     assert sorted((entry.text, entry.times) for entry in log.read()) == [("a", 1), ("a", 2), ("b", 1)]
 
 
+def test_gates_that_speak_in_turn_keep_their_own_counters(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    for _ in range(3):
+        for event in ("dream.skipped", "writer.skipped"):
+            log.add(event, level="info", text="off", home="/h", workspace_id="w", run_id=None, details={})
+    assert [(entry.event, entry.times) for entry in log.read()] == [
+        ("writer.skipped", 3),
+        ("dream.skipped", 3),
+    ]
+
+
+def test_entries_of_one_moment_come_newest_first_too(tmp_path: Path) -> None:
+    log = a_log(tmp_path, Time(7))
+    for text in ("first", "second", "third"):
+        say(log, text)
+    assert [entry.text for entry in log.read()] == ["third", "second", "first"]
+
+
+def test_a_repetition_whose_entry_was_rotated_away_says_it_in_full_again(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(activity, "_ROTATE_BYTES", 300)
+    log = a_log(tmp_path)
+    for _ in range(40):
+        say(log, "not due")
+    assert log.read()[0].text == "not due"
+    assert log.damaged_lines == 0
+
+
 def test_secrets_are_redacted_in_text_and_details(tmp_path: Path) -> None:
     log = a_log(tmp_path)
     secret = "sk-ant-api03-" + "A1b2C3d4" * 8
