@@ -9,10 +9,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from reverie.files.watch import Changes
+from reverie.files.watch import Changes, Watcher, WatchTarget
+
+Start = Callable[..., Watcher]
 
 # Long enough for a machine that is busy with other things; only a failing test waits for it.
 PATIENCE_S = 20.0
+
+
+def tree(path: Path) -> WatchTarget:
+    """A directory with all that is below it."""
+    return WatchTarget(path, recursive=True)
 
 
 def wait_until(holds: Callable[[], object], what: str = "") -> None:
@@ -79,9 +86,12 @@ class View:
 
     def _look(self, path: Path) -> None:
         name = str(path)
-        for known in [known for known in self.files if known == name or known.startswith(name + os.sep)]:
-            del self.files[known]
-        self.files |= contents(path)
+        kept = {
+            known: data
+            for known, data in self.files.items()
+            if known != name and not known.startswith(name + os.sep)
+        }
+        self.files = kept | contents(path)
 
 
 def contents(path: Path) -> dict[str, bytes]:

@@ -103,10 +103,13 @@ class InotifySource:
                     del self._armed[path]
             fresh = set()
             for path in directories.keys() - self._armed.keys():
+                # Noted first: a refusal halfway leaves watches that must be let go with this root one day.
+                self._armed[path] = directories[path]
                 self._watch(path, deep=directories[path].recursive)
                 if path in self._watch_of:
-                    self._armed[path] = directories[path]
                     fresh.add(path)
+                else:
+                    del self._armed[path]
             return frozenset(fresh)
 
     def close(self) -> None:

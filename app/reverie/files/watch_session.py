@@ -12,7 +12,7 @@ Threading: `changed`, `roots_changed`, `trouble`, `refused`, `report_given`, `re
 may be called from any thread; everything else happens on the session's own. The lock guards the batch and the
 requests, and is never held while the disk, a source or `deliver` is at work.
 Failure: `deliver` and `notify` are called through guards of the owner and do not raise here. An error of ours
-in tending is logged and tried again at the next look, with a rescan.
+in tending is logged once; the source is made anew and everything rescanned.
 """
 
 from __future__ import annotations
@@ -153,8 +153,7 @@ class Session:
         return self._missing + (poller.missing if poller else ())
 
     def stop(self) -> None:
-        """Join, or give up after a second when `deliver` or the disk does not return; nothing is delivered
-        any more."""
+        """Join, or give up after a second when `deliver` or the disk does not return. Nothing more comes."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -216,7 +215,9 @@ class Session:
             self._tend()
         except Exception:  # the thread must outlive an error of ours, or the program goes deaf
             if not self._stopping:
-                log.exception("the watches could not be put in order")
+                if "error" not in self._told:
+                    self._told.add("error")
+                    log.exception("the watches could not be put in order")
                 self.trouble("error")
 
     def _tend(self) -> None:
@@ -305,8 +306,7 @@ class Session:
             self._poller.set_targets(targets)
 
     def _report(self, fresh: Collection[str]) -> None:
-        """Name what came, went, moved or was put under watch anew. At the start a rescan does for all of
-        it."""
+        """Name what came, went, moved or was put under watch anew. At the start a rescan does for it all."""
         dirty: list[str] = []
         for placement in self._plan.placements if self._started else ():
             before = self._standing.get(placement.target)

@@ -287,6 +287,10 @@ def test_a_refusal_below_the_root_is_not_kept_silent(ear: Ear, tmp_path: Path) -
     try:
         with pytest.raises(OSError, match="No space"):
             armed(source, tmp_path)
+        assert source.watches == 3
+        assert armed(source, tmp_path) == frozenset()
+        source.arm({})
+        assert source.watches == 0
     finally:
         source.close()
 
