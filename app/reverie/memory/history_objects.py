@@ -143,6 +143,9 @@ class ObjectSink:
             self._pack = None
         for _, kind, data in self._pending:
             self._odb.write(_NUMBERS[kind], data)
+        if self._pending:
+            # libgit2 syncs the object and its directory, but not the name of a new directory
+            sync_directory(self._objects)
         self._pending.clear()
 
     def _add_to_pack(self, raw: bytes, kind: Kind, data: bytes) -> None:

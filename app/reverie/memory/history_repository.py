@@ -243,14 +243,19 @@ def create(path: Path) -> None:
     sweep(path.parent, own)
     temp = path.with_name(f"{own}{secrets.token_hex(8)}")
     temp.mkdir(mode=0o700)
-    for directory in ("objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags"):
-        (temp / directory).mkdir()
+    made = [
+        temp,
+        *(temp / name for name in ("objects", "objects/info", "objects/pack", "refs", "refs/heads")),
+    ]
+    for directory in made[1:]:
+        directory.mkdir()
     for name, content in (("HEAD", _HEAD), ("config", _CONFIG)):
         with (temp / name).open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-    sync_directory(temp)
+    for directory in made:
+        sync_directory(directory)
     temp.rename(path)
     sync_directory(path.parent)
 

@@ -201,6 +201,11 @@ def test_a_listed_link_that_leads_outside_is_not_followed(home: Home, tmp_path: 
     assert "CLAUDE.md" in " ".join(home.history.problems)
 
 
+def test_git_is_loaded_only_when_a_history_is_used() -> None:
+    code = "import sys; import reverie.memory.history; sys.exit('pygit2' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 # ---- modes and metadata
 
 

@@ -110,11 +110,12 @@ def test_locks_and_temporary_files_of_a_killed_process_block_nothing(base: Path)
     for leftover in ("tmp_reverie_1/pack", "objects/pack"):
         (repository / leftover).mkdir(parents=True, exist_ok=True)
     (repository / "objects/pack/tmp_reverie_2.pack").write_bytes(b"PACK")
+    (repository / "objects/tmp_object_git2_3").write_bytes(b"x")
     (base / "memories" / "a.md").write_text("new")
     history = _history(base, pack_after=0)
     assert _snapshot(history, base)
     assert _kept(history) == {"a.md": b"new"}
-    assert not [path for path in repository.rglob("*") if path.name.startswith("tmp_reverie_")]
+    assert not [path for path in repository.rglob("*") if path.name.startswith("tmp_")]
 
 
 # ---- two at once

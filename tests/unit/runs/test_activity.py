@@ -114,8 +114,8 @@ def test_two_processes_write_whole_lines(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from reverie.runs.activity import Activity\n"
         "log = Activity(Path(sys.argv[1]), lock_dir=Path(sys.argv[2]), clock=lambda: 1)\n"
-        "for n in range(40): log.add('e', level='info', text=sys.argv[3] + str(n), home='h', workspace_id=None,"
-        " run_id=None, details={})\n"
+        "for n in range(40): log.add('e', level='info', text=sys.argv[3] + str(n), home='h',"
+        " workspace_id=None, run_id=None, details={})\n"
     )
     file = tmp_path / "a.jsonl"
     command = [sys.executable, "-c", script, str(file), str(tmp_path / "locks")]
