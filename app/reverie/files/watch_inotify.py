@@ -230,14 +230,16 @@ class InotifySource:
             path = os.path.join(directory, name)
             below = enter and directory in self._deep
             if mask & Flag.IN_ATTRIB:
-                if not below or path in self._watch_of or not self._enter(directory, path, changed):
-                    continue
-            elif below and mask & _ARRIVED:
+                if below and path not in self._watch_of and self._enter(directory, path, changed):
+                    changed.append(path)
+                continue
+            # Before anything can be refused; it is handed over when the whole batch is taken in.
+            changed.append(path)
+            if below and mask & _ARRIVED:
                 self._enter(directory, path, changed)
             elif below and mask & _LEFT:
                 self._children.get(directory, set()).discard(path)
                 self._forget(path)
-            changed.append(path)
 
     def _enter(self, directory: str, path: str, changed: list[str]) -> bool:
         self._children.setdefault(directory, set()).add(path)

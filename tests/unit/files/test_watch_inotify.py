@@ -303,6 +303,7 @@ def test_a_refusal_of_a_later_directory_is_reported(ear: Ear, tmp_path: Path) ->
         (tmp_path / "sub").mkdir()
         wait_until(lambda: ear.refusals)
         assert ear.refusals[0].errno == errno.ENOSPC
+        assert ear.heard == [str(tmp_path / "sub")]
         assert source.healthy()
     finally:
         source.close()
