@@ -26,7 +26,6 @@ import errno
 import hashlib
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Callable
@@ -118,7 +117,7 @@ def create_file(
 def temporary_name(name: str) -> str:
     """A hidden name for the making or removing of `name`; short, so that names of 255 bytes have one too."""
     digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
-    return f".{digest}.{secrets.token_hex(4)}.reverie-tmp"
+    return f".{digest}.{os.urandom(4).hex()}.reverie-tmp"
 
 
 def is_temporary(name: str) -> bool:

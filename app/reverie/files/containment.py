@@ -1,8 +1,8 @@
 """How a relative path becomes an opened directory that cannot be left.
 
-A path is resolved and refused unless its real place lies inside the real root; then the resolved names are
-opened one below the other, following no symlink (`files.directory`). A symlink swapped in between is met as
-`SwappedError`, and the caller resolves anew. Nothing outside the root is ever opened.
+Names are opened one below the other, following no symlink (`files.directory`); one that is met raises
+`SwappedError`, and the caller resolves the path, which is refused unless its real place lies inside the real
+root. Nothing outside the root is ever opened.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]
 
 @contextlib.contextmanager
 def opened_below(root: str, parts: list[str], *, create: bool = False) -> Iterator[Directory]:
-    """The directory at this resolved path below the real path `root`. Raises OSError and SwappedError.
+    """The directory with these names below `root`, none of them a symlink. Raises OSError and SwappedError.
 
     `create`: make what is missing of it, the root too, and take that away again if the block fails.
     """

@@ -13,7 +13,6 @@ they become words) and `SwappedError`. A `Directory` belongs to the thread that 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import functools
 import os
@@ -44,7 +43,7 @@ _NOT_OFFERED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, err
 
 
 class SwappedError(Exception):
-    """A name that had been resolved is a symlink now: somebody swapped it, so resolve again."""
+    """A name is a symlink: it was not resolved yet, or somebody swapped it since. Resolve, and try again."""
 
 
 class NotRegularFileError(OSError):
@@ -85,14 +84,14 @@ class Directory:
     def child(self, name: str) -> Directory:
         """Open the real directory `name`. Raises SwappedError, FileNotFoundError, NotADirectoryError."""
         if self._fd is None:
-            self._refuse_symlink(name)
+            self.refuse_symlink(name)
             return Directory.open(self._at(name))
         try:
             fd = os.open(name, os.O_RDONLY | _DIRECTORY | _NOFOLLOW, dir_fd=self._fd)
         except OSError as error:
             # Linux says ENOTDIR and BSD ELOOP for a symlink opened as a directory.
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
-                self._refuse_symlink(name)
+                self.refuse_symlink(name)
             raise
         return Directory(str(Path(self.path, name)), fd)
 
@@ -104,6 +103,11 @@ class Directory:
     def lstat(self, name: str) -> os.stat_result:
         """Of the name itself, never of what a symlink points to."""
         return os.stat(self._at(name), dir_fd=self._fd, follow_symlinks=False)
+
+    def refuse_symlink(self, name: str) -> None:
+        """Raises SwappedError if `name` is a symlink, FileNotFoundError if there is no such thing."""
+        if stat.S_ISLNK(self.lstat(name).st_mode):
+            raise SwappedError(name)
 
     def stat(self) -> os.stat_result:
         """Of this directory."""
@@ -214,10 +218,6 @@ class Directory:
     def _at(self, name: str) -> str:
         return str(Path(self.path, name)) if self._fd is None else name
 
-    def _refuse_symlink(self, name: str) -> None:
-        if stat.S_ISLNK(self.lstat(name).st_mode):
-            raise SwappedError(name)
-
     def _link_new(self, name: str, target: Directory, new_name: str) -> bool:
         try:
             os.link(self._at(name), target._at(new_name), src_dir_fd=self._fd, dst_dir_fd=target._fd)
@@ -231,9 +231,9 @@ class Directory:
         call = _renameat2()
         if call is None or self._fd is None or target._fd is None:
             return False
-        if call(self._fd, os.fsencode(name), target._fd, os.fsencode(new_name), flags) == 0:
+        code = call(self._fd, os.fsencode(name), target._fd, os.fsencode(new_name), flags)
+        if code == 0:
             return True
-        code = ctypes.get_errno()
         if code in _NOT_OFFERED:
             return False
         raise OSError(code, os.strerror(code), name, None, new_name)
@@ -274,15 +274,21 @@ def _made_private(path: Path) -> os.stat_result:
 
 @functools.cache
 def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    """Linux's renameat2(2), answering 0 or an errno; None where the C library does not offer it."""
     if not sys.platform.startswith("linux"):
         return None
+    import ctypes  # late: only writing needs it
+
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if call is None:
         return None
     call.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
     call.restype = ctypes.c_int
-    found: Callable[[int, bytes, int, bytes, int], int] = call
-    return found
+
+    def renameat2(old_fd: int, old: bytes, new_fd: int, new: bytes, flags: int) -> int:
+        return 0 if call(old_fd, old, new_fd, new, flags) == 0 else ctypes.get_errno()
+
+    return renameat2
 
 
 def _refuse_irregular(status: os.stat_result, name: str) -> None:

@@ -1,11 +1,11 @@
 """Everything below one root directory, and nothing outside it, whoever swaps symlinks meanwhile.
 
-A relative path is first resolved and refused (`EscapesRoot`) unless its real path lies inside the real root;
-then the resolved path is walked from the opened root, one directory descriptor at a time, without following
-any symlink. One that was swapped in between is met, not followed, and the path is resolved anew. So a symlink
-is honoured exactly while it leads to a place inside the root, and the containment promise does not depend on
-luck. Without directory descriptors (Windows, see `files.directory`) only the check before remains, which is
-weaker.
+A relative path is walked from the opened root, one directory descriptor at a time, without following any
+symlink. Where one is met, the path is resolved, refused (`EscapesRoot`) unless its real path lies inside the
+real root, and the resolved names are walked in the same way; a symlink swapped in between is met again, not
+followed, and the path resolved anew. So a symlink is honoured exactly while it leads to a place inside the
+root, and the containment promise does not depend on luck. Without directory descriptors (Windows, see
+`files.directory`) only the check before remains, which is weaker.
 
 `rel` is `/`-separated, `""` is the root itself; absolute paths, empty, `.` and `..` segments are refused.
 Removing and renaming act on the last name itself, a symlink included; everything else acts on what it leads
@@ -45,7 +45,7 @@ from reverie.files.atomic import (
 from reverie.files.checkpoint import checkpoint
 from reverie.files.containment import EscapesRoot as EscapesRoot
 from reverie.files.containment import names_in, opened_below, resolve
-from reverie.files.directory import Directory, NotRegularFileError, SwappedError
+from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileError, SwappedError
 
 _log = logging.getLogger("reverie.files")
 _T = TypeVar("_T")
@@ -131,6 +131,8 @@ class RootedDirectory:
             if not name:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if create_only:
+                with contextlib.suppress(FileNotFoundError):
+                    directory.refuse_symlink(name)
                 create_file(directory, name, data, mode=mode, check=before_replace)
                 return
             with contextlib.suppress(FileNotFoundError):
@@ -291,9 +293,8 @@ class RootedDirectory:
         parts = names_in(rel, done)
         try:
             for attempt in range(1, ATTEMPTS + 1):
-                root = os.path.realpath(self.root)
                 try:
-                    *above, name = resolve(root, rel, parts, follow=follow) or [""]
+                    root, (*above, name) = self._place(rel, parts, follow=follow, resolved=attempt > 1)
                     with opened_below(root, above, create=create) as directory:
                         return act(directory, name)
                 except SwappedError:
@@ -318,6 +319,18 @@ class RootedDirectory:
             next_step="Check the symbolic links in that folder.",
         )
 
+    def _place(self, rel: str, parts: list[str], *, follow: bool, resolved: bool) -> tuple[str, list[str]]:
+        """The root to open, and the names below it down to `rel` ([""] for the root itself).
+
+        The names as given are tried first: where no symlink is met on the way, they are the real path
+        already, and resolving is the dearest part of a small read. Windows knows links that are met by
+        resolving only.
+        """
+        if not resolved and SUPPORTS_DIR_FD:
+            return str(self.root), parts or [""]
+        root = os.path.realpath(self.root)
+        return root, resolve(root, rel, parts, follow=follow) or [""]
+
     def _not_a_directory(self, error: OSError, rel: str, done: str, *, create: bool) -> MendableError:
         title = f"“{shown(rel)}” could not be {done}."
         if create or (self.root.exists() and not self.root.is_dir()):
@@ -337,7 +350,7 @@ def _refused_root(done: str) -> StoreError:
 
 
 def _refuse_irregular(status: os.stat_result, name: str) -> None:
-    if stat.S_ISLNK(status.st_mode):  # left by the resolution: it leads in a circle, or was swapped in since
+    if stat.S_ISLNK(status.st_mode):
         raise SwappedError(name)
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
         raise NotRegularFileError(errno.EINVAL, "It is not a regular file", name)

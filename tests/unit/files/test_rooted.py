@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable
 from reverie.files import directory as directory_module
+from reverie.files import rooted as rooted_module
 from reverie.files.atomic import is_temporary, temporary_name
 from reverie.files.checkpoint import set_observer
 from reverie.files.directory import Directory
@@ -436,6 +437,7 @@ def test_links_that_lead_outside_are_refused(
 ) -> None:
     if weaker:
         monkeypatch.setattr(directory_module, "SUPPORTS_DIR_FD", False)
+        monkeypatch.setattr(rooted_module, "SUPPORTS_DIR_FD", False)
     target = outside if absolute else Path("../outside")
     (rooted.root / "file").symlink_to(target / "file")
     (rooted.root / "dir").symlink_to(target / "dir")
