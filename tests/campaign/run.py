@@ -15,10 +15,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from campaign import churn, paths  # noqa: E402
-from helpers.counters import count_in_two_processes  # noqa: E402
-from helpers.kills import a_plan, run_kills  # noqa: E402
-from helpers.samples import copy_sample  # noqa: E402
+from campaign import churn, paths
+from helpers.counters import count_in_two_processes
+from helpers.kills import a_plan, run_kills
+from helpers.samples import copy_sample
 
 Part = Callable[[Path], tuple[list[str], bool]]
 

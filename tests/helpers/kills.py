@@ -215,9 +215,9 @@ class Verdict:
             want = self._job["content"].encode() if kind == "save" else None
             if only and now.get("memory/global/testing.md") == want:
                 return "new"
-        elif kind == "dream" and changed == self._changed_by_newest_run(now):
+        if kind == "dream" and changed == self._changed_by_newest_run(now):
             return "new"
-        elif kind == "revert" and now == self._memories(contents_of_sample()):
+        if kind == "revert" and now == self._memories(contents_of_sample()):
             return "new"
         self._problem(f"a mix of old and new: {sorted(changed)[:5]}")
         return "mix"

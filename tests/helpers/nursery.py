@@ -67,7 +67,7 @@ def raise_victim(job: dict[str, Any]) -> dict[str, Any]:
     if victim == 0:
         try:
             live(job)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a fork must never return to its parent's loop
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
             os._exit(3)
         os._exit(0)

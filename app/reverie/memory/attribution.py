@@ -12,7 +12,9 @@ connection. Failure: `Unavailable`, and whoever was about to write does not.
 from __future__ import annotations
 
 import contextlib
+import logging
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,9 @@ from reverie.clock import DAY_MS
 from reverie.errors import Unavailable
 from reverie.files.directory import ensure_private
 
+_log = logging.getLogger("reverie.history")
+
+OUTSIDE = "outside"
 DELETED = ""
 _BUSY_TIMEOUT_S = 5.0
 _KEPT_MS = 90 * DAY_MS
@@ -37,6 +42,13 @@ CREATE TABLE IF NOT EXISTS writes (
 );
 CREATE INDEX IF NOT EXISTS writes_by_content ON writes (path, sha256, id);
 """
+# Once somebody else has written a path, an old content of ours there is no longer our write.
+_NEWEST_OWN = """
+SELECT actor, run_id, at_ms FROM writes
+WHERE path = ? AND sha256 = ?
+AND id > coalesce((SELECT max(id) FROM writes WHERE path = ? AND actor = ?), 0)
+ORDER BY id DESC LIMIT 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,10 @@ class Attribution:
     at_ms: int
 
 
+class _DamagedError(Unavailable):
+    """The database is no database any more."""
+
+
 class ActorLog:
     """The log of one profile. Nothing is created before the first `record`."""
 
@@ -57,13 +73,23 @@ class ActorLog:
     def record(self, path: Path, sha256: str | None, *, actor: str, run_id: str | None, at_ms: int) -> None:
         """`actor` is about to give `path` the content with this hash; None: to delete it."""
         ensure_private(self._database.parent)
+        row = (_text(path), sha256 or DELETED, actor, run_id, at_ms)
+        try:
+            self._insert(row)
+        except _DamagedError:
+            # A damaged log must not keep people from saving; what it knew stays beside the new one.
+            aside = self._database.with_name(f"{self._database.name}.damaged-{time.time_ns() // 1_000_000}")
+            self._database.replace(aside)
+            _log.warning("the log of who wrote what was damaged and is set aside as %s", aside.name)
+            self._insert(row)
+
+    def _insert(self, row: tuple[str, str, str, str | None, int]) -> None:
         with self._connected() as connection:
-            row = connection.execute(
-                "INSERT INTO writes (path, sha256, actor, run_id, at_ms) VALUES (?, ?, ?, ?, ?)",
-                (_text(path), sha256 or DELETED, actor, run_id, at_ms),
+            newest = connection.execute(
+                "INSERT INTO writes (path, sha256, actor, run_id, at_ms) VALUES (?, ?, ?, ?, ?)", row
             ).lastrowid
-            if row is not None and row % _PRUNE_EVERY == 0:
-                _prune(connection, newest=row, now_ms=at_ms)
+            if newest is not None and newest % _PRUNE_EVERY == 0:
+                _prune(connection, newest=newest, now_ms=row[-1])
 
     def actor_of(self, path: Path, sha256: str | None) -> Attribution | None:
         """Who gave `path` this content last; None: not one of us."""
@@ -71,8 +97,7 @@ class ActorLog:
             return None
         with self._connected() as connection:
             row = connection.execute(
-                "SELECT actor, run_id, at_ms FROM writes WHERE path = ? AND sha256 = ? ORDER BY id DESC LIMIT 1",
-                (_text(path), sha256 or DELETED),
+                _NEWEST_OWN, (_text(path), sha256 or DELETED, _text(path), OUTSIDE)
             ).fetchone()
         return None if row is None else Attribution(*row)
 
@@ -87,7 +112,8 @@ class ActorLog:
                 with connection:
                     yield connection
         except sqlite3.Error as error:
-            raise Unavailable(
+            kind = Unavailable if isinstance(error, sqlite3.OperationalError) else _DamagedError
+            raise kind(
                 "The log of who wrote what cannot be used.",
                 cause=f"SQLite says: {error}.",
                 next_step=f"Check the disk, or move {self._database} away; a new one is begun.",

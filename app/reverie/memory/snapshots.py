@@ -15,7 +15,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reverie.clock import Clock
+from reverie.files.directory import Directory
 from reverie.homes.base import Home, ScopeRoot
+from reverie.memory.attribution import OUTSIDE
 from reverie.memory.history import History, SnapshotSource
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import Usage, UsageLog
@@ -23,14 +26,14 @@ from reverie.memory.usage import Usage, UsageLog
 if TYPE_CHECKING:
     from reverie.memory.attribution import ActorLog
 
-OUTSIDE = "outside"
 _ATTRIBUTED_AT_MOST = 500
 
 
 class Snapshots:
     """The history of one home, fed."""
 
-    def __init__(self, home: Home, history: History, usage: UsageLog, actors: ActorLog) -> None:
+    def __init__(self, home: Home, history: History, usage: UsageLog, actors: ActorLog, clock: Clock) -> None:
+        self._clock = clock
         self._home = home
         self.history = history
         self._usage = usage
@@ -55,20 +58,31 @@ class Snapshots:
         if dirty is None or len(dirty) > _ATTRIBUTED_AT_MOST:
             self.record(actor=OUTSIDE, source=source, subject="Changes found by a scan", dirty=dirty)
             return
-        for (actor, run_id), paths in self._by_actor(dirty).items():
-            self.record(actor=actor, source=source, subject="Changes seen", run_id=run_id, dirty=paths)
+        for (actor, run_id), contents in self._by_actor(dirty).items():
+            commit = self.record(
+                actor=actor, source=source, subject="Changes seen", run_id=run_id, dirty=list(contents)
+            )
+            if actor == OUTSIDE and commit is not None:
+                self._log_outside(contents)
 
     def preserve(self, root: ScopeRoot, rel: str) -> None:
         """Make sure the history holds what stands at this path, before it is changed."""
         self.observe(source="before a change", dirty=[root.directory / rel])
 
-    def _by_actor(self, dirty: Collection[Path]) -> dict[tuple[str, str | None], list[Path]]:
-        groups: dict[tuple[str, str | None], list[Path]] = {}
+    def _by_actor(self, dirty: Collection[Path]) -> dict[tuple[str, str | None], dict[Path, str | None]]:
+        """The dirty paths with the hashes of their contents, by who wrote them."""
+        groups: dict[tuple[str, str | None], dict[Path, str | None]] = {}
         for path in dirty:
-            found = self._actors.actor_of(path, sha256_of_bytes(_bytes_of(path)))
+            sha256 = sha256_of_bytes(_bytes_of(path))
+            found = self._actors.actor_of(path, sha256)
             key = (OUTSIDE, None) if found is None else (found.actor, found.run_id)
-            groups.setdefault(key, []).append(path)
+            groups.setdefault(key, {})[path] = sha256
         return groups
+
+    def _log_outside(self, contents: Mapping[Path, str | None]) -> None:
+        """From here on an old content of ours at these paths is no longer taken for our own write."""
+        for path, sha256 in contents.items():
+            self._actors.record(path, sha256, actor=OUTSIDE, run_id=None, at_ms=self._clock())
 
     def _sources(self) -> Sequence[SnapshotSource]:
         by_prefix: dict[str, dict[str, Usage]] = {}
@@ -92,9 +106,10 @@ def unescaped(component: str) -> str:
 
 
 def _bytes_of(path: Path) -> bytes | None:
-    """The file's bytes for attribution; None where there is no readable file (a directory is attributed as
-    outside)."""
+    """The file's bytes for attribution; None where there is no regular file to be read (a directory, a
+    symlink or a pipe is nobody's write)."""
     try:
-        return path.read_bytes()
+        with Directory.open(path.parent) as directory:
+            return directory.read(path.name)
     except OSError:
         return None

@@ -63,17 +63,22 @@ class HomeParts:
     def settings(self) -> Settings:
         return self._settings()
 
+    @property
+    def own_sidecars(self) -> Path:
+        """Where Reverie keeps what it knows of this home; made on first use."""
+        return self.profile.ensure(self.profile.own_sidecars(self.home_id))
+
     @cached_property
     def usage(self) -> UsageLog:
-        own = self.profile.own_sidecars(self.home_id) / "memory-meta.json"
+        own = self.own_sidecars / "memory-meta.json"
         return UsageLog(self.home, own_sidecar=own, lock_dir=self.profile.locks, clock=self.clock)
 
     @cached_property
     def coverage(self) -> CoverageLog:
         from reverie.dream.coverage import CoverageLog
 
-        own = self.profile.own_sidecars(self.home_id) / "memory-consolidation.json"
-        return CoverageLog(self.home.coverage_sidecar or own, lock_dir=self.profile.locks, clock=self.clock)
+        path = self.home.coverage_sidecar or self.own_sidecars / "memory-consolidation.json"
+        return CoverageLog(path, lock_dir=self.profile.locks, clock=self.clock)
 
     @cached_property
     def actors(self) -> ActorLog:
@@ -92,7 +97,7 @@ class HomeParts:
                 clock=self.clock,
                 pack_after=self.settings.history.pack_after,
             )
-            return Snapshots(self.home, history, self.usage, self.actors)
+            return Snapshots(self.home, history, self.usage, self.actors, self.clock)
 
     @cached_property
     def leases(self) -> Leases:

@@ -72,7 +72,7 @@ class SeenLog:
         found = set()
         for change in self._history().changes(baseline, head):
             root = roots.get(change.key)
-            if root is None or change.after is None or change.after == change.before:
+            if root is None or not change.content_changed or change.after_version is None:
                 continue
             sha256 = sha256_of_bytes(change.after)
             if seen.get(_name(root, change.rel)) == sha256:

@@ -266,7 +266,7 @@ class Workbench:
     @cached_property
     def _seen(self) -> SeenLog:
         return SeenLog(
-            self.parts.profile.own_sidecars(self.home_id) / "seen.json",
+            self.parts.own_sidecars / "seen.json",
             lambda: self.parts.snapshots.history,
             self.parts.actors,
             lock_dir=self.parts.profile.locks,

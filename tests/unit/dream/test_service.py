@@ -8,6 +8,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from reverie.dream.overlay import DreamOverlay
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
 from reverie.errors import StoreError
+from reverie.homes.base import Scope
 from reverie.runs.guard import Guard
 from reverie.services.parts import HomeParts
 
@@ -54,9 +56,8 @@ def parts(tmp_path: Path) -> HomeParts:
     return sample_parts("mux-home", tmp_path)
 
 
-def dream(parts: HomeParts, workspace_id: str, **request: object) -> RunResult:
-    return parts.dreams.run(DreamRequest(workspace(parts, workspace_id), **request), RulesEngine())  # type:
-    ignore[arg-type]
+def dream(parts: HomeParts, workspace_id: str, **request: Any) -> RunResult:
+    return parts.dreams.run(DreamRequest(workspace(parts, workspace_id), **request), RulesEngine())
 
 
 def coverage(parts: HomeParts) -> dict[str, dict[str, dict[str, object]]]:
@@ -179,7 +180,13 @@ def test_a_second_dream_is_refused_with_the_reason_while_one_runs(parts: HomePar
 
 def test_siblings_wait_for_each_other_since_they_share_project_and_global(parts: HomeParts) -> None:
     seen: list[RunResult] = []
-    engine = ScriptedEngine(before=lambda: seen.append(dream(parts, BACKFILL)))
+
+    def meanwhile() -> None:
+        other = threading.Thread(target=lambda: seen.append(dream(parts, BACKFILL)))
+        other.start()
+        other.join()
+
+    engine = ScriptedEngine(before=meanwhile)
     assert parts.dreams.run(DreamRequest(workspace(parts, PIPELINE)), engine).succeeded
     assert [result.outcome for result in seen] == ["skipped"]
 
@@ -251,7 +258,7 @@ def test_a_dream_needs_neither_checkout_nor_project_directory(tmp_path: Path) ->
         config.read_text().replace("/home/dev/projects/acme-api", str(tmp_path / "gone/acme-api"))
     )
     store = parts.home.root / "memory/project"
-    root = parts.home.scope_root(workspace(parts, ACME), "project")  # type: ignore[arg-type]
+    root = parts.home.scope_root(workspace(parts, ACME), Scope.PROJECT)
     shutil.copytree(store / "acme-api-db553efff149", root.directory)
     assert dream(parts, ACME).succeeded
     assert not (tmp_path / "gone").exists()
@@ -277,7 +284,6 @@ def test_every_run_is_in_the_history_before_and_after(parts: HomeParts) -> None:
 
 def test_a_home_without_coverage_sidecar_keeps_it_in_reveries_own_data(tmp_path: Path) -> None:
     from helpers.foreign_home import make_foreign_home
-    from reverie.homes.base import Scope
     from reverie.profile import Profile
     from reverie.services.parts import HomeKey
     from reverie.settings import Settings

@@ -6,10 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from reverie.errors import Unavailable
-from reverie.memory.attribution import ActorLog
+from helpers.expect_log import ExpectLog
+from reverie.memory.attribution import OUTSIDE, ActorLog
 
 
 def test_a_content_is_attributed_to_who_announced_it_last(tmp_path: Path) -> None:
@@ -53,7 +51,8 @@ def test_two_processes_write_one_log(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from reverie.memory.attribution import ActorLog\n"
         "log = ActorLog(Path(sys.argv[1]))\n"
-        "for n in range(50): log.record(Path('/x'), sys.argv[2] + str(n), actor='user', run_id=None, at_ms=n)\n"
+        "for n in range(50):\n"
+        "    log.record(Path('/x'), sys.argv[2] + str(n), actor='user', run_id=None, at_ms=n)\n"
     )
     database = tmp_path / "actors.sqlite"
     workers = [subprocess.Popen([sys.executable, "-c", script, str(database), name]) for name in "ab"]
@@ -62,8 +61,21 @@ def test_two_processes_write_one_log(tmp_path: Path) -> None:
     assert all(log.actor_of(Path("/x"), f"{name}{number}") for name in "ab" for number in range(50))
 
 
-def test_a_damaged_log_stops_the_writer_with_a_next_step(tmp_path: Path) -> None:
+def test_an_old_content_of_ours_that_somebody_else_puts_back_is_not_ours(tmp_path: Path) -> None:
+    log = ActorLog(tmp_path / "actors.sqlite")
+    log.record(tmp_path / "a.md", "aa", actor="user", run_id=None, at_ms=1)
+    log.record(tmp_path / "a.md", "bb", actor=OUTSIDE, run_id=None, at_ms=2)
+    assert log.actor_of(tmp_path / "a.md", "aa") is None
+    log.record(tmp_path / "a.md", "aa", actor="user", run_id=None, at_ms=3)
+    assert log.actor_of(tmp_path / "a.md", "aa") is not None
+
+
+def test_a_damaged_log_is_set_aside_and_nobody_is_kept_from_saving(
+    tmp_path: Path, expect_log: ExpectLog
+) -> None:
     (tmp_path / "actors.sqlite").write_bytes(b"not a database" * 100)
-    with pytest.raises(Unavailable) as caught:
-        ActorLog(tmp_path / "actors.sqlite").record(tmp_path / "a", "aa", actor="user", run_id=None, at_ms=1)
-    assert caught.value.next_step
+    log = ActorLog(tmp_path / "actors.sqlite")
+    expect_log("damaged")
+    log.record(tmp_path / "a", "aa", actor="user", run_id=None, at_ms=1)
+    assert log.actor_of(tmp_path / "a", "aa") is not None
+    assert [path.read_bytes()[:5] for path in tmp_path.glob("*.damaged-*")] == [b"not a"]

@@ -1,0 +1,140 @@
+"""The budgets of design.md section 7 as ratios, measured in one run: `python packaging/dev.py bench
+[PART]...`.
+
+Each line names what was measured, its peer where there is one, the ratio and the budget. Nothing here fails a
+build: wall times of a busy machine swing; compare within one run.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from benchmarks.homes import PROJECT, WORKSPACE, make_home
+
+HERE = Path(__file__).parent
+ROUNDS = 5
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def median_of(measure: Callable[[], float], rounds: int = ROUNDS) -> float:
+    return statistics.median(measure() for _round in range(rounds))
+
+
+def start(directory: Path) -> None:
+    """Start to first painted tree (names), 10,000 memories, beside a bare Qt window with as many rows."""
+    make_home(directory / "home", 10_000)
+
+    def child(*words: str) -> float:
+        command = [sys.executable, str(HERE / "first_paint.py"), *words]
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    bare, ours = [], []
+    for number in range(ROUNDS):
+        bare.append(child("bare", "10000"))
+        ours.append(child("reverie", str(directory / "home"), str(directory / f"profile-{number % 2}")))
+    ratio = statistics.median(ours) / statistics.median(bare)
+    say(
+        f"start to first painted tree, 10,000 memories: {statistics.median(ours) * 1000:.0f} ms, "
+        f"bare Qt {statistics.median(bare) * 1000:.0f} ms, ratio {ratio:.2f} (budget 1.50)"
+    )
+
+
+def scan(directory: Path) -> None:
+    """Scan of 10,000 files, beside os.scandir plus reading the first 4 KiB of each."""
+    from reverie.homes.base import Scope
+    from reverie.homes.mux import MuxHome
+    from reverie.memory.listing import scan_scope
+
+    make_home(directory / "home", 10_000)
+    home = MuxHome(directory / "home")
+    root = home.scope_root(home.context(workspace_id=WORKSPACE), Scope.PROJECT)
+
+    def ours() -> float:
+        started = time.perf_counter()
+        listing = scan_scope(root, home.caps, {}, lambda rel: home.usage_key(root, rel))
+        assert len(listing.files) == 10_000
+        return time.perf_counter() - started
+
+    def peer() -> float:
+        started = time.perf_counter()
+        _read_heads(str(root.directory))
+        return time.perf_counter() - started
+
+    peer()
+    peers, mine = median_of(peer), median_of(ours)
+    say(
+        f"scan of 10,000 files: {mine * 1000:.0f} ms, os.scandir and 4 KiB reads {peers * 1000:.0f} ms, "
+        f"ratio {mine / peers:.2f} (budget 2.00)"
+    )
+
+
+def _read_heads(directory: str) -> None:
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                _read_heads(entry.path)
+            else:
+                with open(entry.path, "rb") as file:  # noqa: PTH123 - the peer is the plain call
+                    file.read(4096)
+
+
+def dream(directory: Path) -> None:
+    """A dream with rules over 1,000 files, and how it grows."""
+    from reverie.clock import system_clock
+    from reverie.compose import open_parts
+    from reverie.dream.rules_engine import RulesEngine
+    from reverie.dream.service import DreamRequest
+    from reverie.profile import Profile
+
+    def seconds(notes: int) -> float:
+        place = directory / f"home-{notes}"
+        make_home(place, notes)
+        parts = open_parts(place, Profile.under(directory / f"profile-{notes}"), system_clock)
+        parts.snapshots.observe(source="bench")
+        started = time.perf_counter()
+        parts.dreams.run(DreamRequest(parts.home.context(workspace_id=WORKSPACE)), RulesEngine())
+        return time.perf_counter() - started
+
+    times = {notes: seconds(notes) for notes in (500, 1000, 2000)}
+    say(
+        f"dream with rules over 1,000 files: {times[1000]:.2f} s (budget 2 s); "
+        f"growth 500 -> 1,000 -> 2,000: x{times[1000] / times[500]:.1f}, x{times[2000] / times[1000]:.1f} "
+        "(n log n: x2.2)"
+    )
+
+
+def window(directory: Path) -> None:
+    """One changed file to painted, and the longest block of the GUI thread under a storm and a dream."""
+    from benchmarks.window import measure
+
+    for line in measure(directory, 10_000):
+        say(line)
+
+
+PARTS = {"start": start, "scan": scan, "dream": dream, "window": window}
+
+
+def main(names: list[str]) -> int:
+    say(f"python {sys.version.split()[0]}, {os.cpu_count()} cores, project {PROJECT}")
+    for name in names or PARTS:
+        with tempfile.TemporaryDirectory(prefix=f"reverie-bench-{name}-") as directory:
+            PARTS[name](Path(directory))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

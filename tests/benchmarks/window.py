@@ -1,0 +1,117 @@
+"""Measurements in a real window: latency of one change, and how long the GUI thread is blocked under load."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+
+from benchmarks.homes import make_home
+from helpers import churn
+from reverie.clock import system_clock
+from reverie.profile import Profile
+from reverie.ui.app import make_application
+from reverie.ui.icons import Icons
+from reverie.ui.main_window import Beginning, MainWindow
+from reverie.ui.settle import is_loaded, wait_for
+
+CHANGES = 60
+STORM = 10_000
+QUIET_S = 0.15
+
+
+class Heartbeat:
+    """A timer that should fire every millisecond; what is missing between two beats is a block of the GUI
+    thread."""
+
+    def __init__(self) -> None:
+        self.gaps: list[float] = []
+        self._last = time.perf_counter()
+        self._timer = QTimer()
+        self._timer.setInterval(1)
+        self._timer.timeout.connect(self._beat)
+
+    def start(self) -> None:
+        self._last = time.perf_counter()
+        self.gaps.clear()
+        self._timer.start()
+
+    def stop(self) -> None:
+        self._timer.stop()
+
+    def _beat(self) -> None:
+        now = time.perf_counter()
+        self.gaps.append(now - self._last)
+        self._last = now
+
+
+def measure(directory: Path, notes: int) -> list[str]:
+    """Open a window on a home of `notes` memories and measure; one line each."""
+    application = make_application()
+    store = make_home(directory / "home", notes)
+    profile = Profile.under(directory / "profile")
+    window = MainWindow(profile, system_clock, Icons(), Beginning((directory / "home",)))
+    window.show()
+    window.start()
+    try:
+        assert wait_for(lambda: is_loaded(window) and window.is_watching, 120_000)
+        wait_for(lambda: not any(lane.busy for lane in window.lanes.all()), 120_000)
+        return [_latency(window, store, notes), *_blocks(window, directory / "home", store)]
+    finally:
+        window.shut_down()
+        application.processEvents()
+
+
+def _latency(window: MainWindow, store: Path, notes: int) -> str:
+    """replace() to painted, above the coalescing quiet time."""
+    assert window.session is not None
+    painted: list[float] = []
+
+    def on_tree(_update: object) -> None:
+        window.tab.tree.viewport().repaint()
+        painted.append(time.perf_counter())
+
+    window.session.tree_changed.connect(on_tree)
+    target, times = store / "part-0000/note-000000.md", []
+    for number in range(CHANGES):
+        painted.clear()
+        temporary = target.with_name(".changing")
+        temporary.write_text(f"---\ndescription: change {number}\n---\n{'x' * number}\n")
+        started = time.perf_counter()
+        os.replace(temporary, target)  # noqa: PTH105 - the plain call is what agents do
+        if wait_for(lambda: bool(painted), 5_000):
+            times.append(painted[-1] - started - QUIET_S)
+        wait_for(lambda: not any(lane.busy for lane in window.lanes.all()), 5_000)
+    window.session.tree_changed.disconnect(on_tree)
+    times.sort()
+    return (
+        f"one changed file among {notes:,}, replace() to painted above the quiet time: "
+        f"median {statistics.median(times) * 1000:.0f} ms, worst of {len(times)} {times[-1] * 1000:.0f} ms "
+        "(budget p99 150 ms)"
+    )
+
+
+def _blocks(window: MainWindow, home: Path, store: Path) -> list[str]:
+    """The GUI thread while 10,000 changes arrive and a dream runs."""
+    heart = Heartbeat()
+    heart.start()
+    storm = subprocess.Popen(
+        [sys.executable, churn.__file__, str(store), str(STORM), "5"], stdout=subprocess.DEVNULL
+    )
+    wait_for(lambda: window.tab.footer.button.isEnabled(), 5_000)
+    window.tab.footer.button.click()
+    wait_for(lambda: storm.poll() is not None and not window.tab.dreams.jobs.running, 180_000)
+    wait_for(lambda: not any(lane.busy for lane in window.lanes.all()), 60_000)
+    heart.stop()
+    gaps = sorted(heart.gaps)
+    p99 = gaps[int(len(gaps) * 0.99)]
+    outcome = window.tab.dreams.last_outcome
+    return [
+        f"GUI thread while {STORM:,} changes arrive and a dream runs ({outcome}, {home.name}): longest block "
+        f"{gaps[-1] * 1000:.0f} ms (budget 50), p99 {p99 * 1000:.1f} ms (budget 16), {len(gaps):,} beats"
+    ]
