@@ -4,6 +4,10 @@ One thread takes a snapshot of every target and compares it with the last. Targe
 names they were given. The pause grows with the time a look takes, so that a slow file system is not kept busy
 by us.
 
+A directory that was changed counts as changed itself: whoever scanned it may have seen an entry that came and
+went between two looks. What was changed within the last two seconds is reported once more when it is older:
+a second change may have left no trace where the file system's clock is coarse.
+
 A directory that cannot be read for a moment (a network share that does not answer) keeps its last snapshot:
 only what is known to be gone is reported as gone. Hidden names are not looked at, as `files.watch_plan` says.
 
@@ -31,6 +35,7 @@ Mark = tuple[int, ...]
 Snapshot = dict[str, Mark]
 
 _GONE = (FileNotFoundError, NotADirectoryError)
+_COARSEST_CLOCK_NS = 2_000_000_000
 # A look may take a fifth of the time, no more.
 _REST_RATIO = 4.0
 
@@ -91,7 +96,7 @@ class Poller:
         for target in targets:
             before = self._seen.get(target)
             now: Snapshot = {}
-            for path, mark in look_at(target, before or {}):
+            for path, mark in look_at(target, before or {}, time.time_ns()):
                 if self._closing:
                     return
                 now[path] = mark
@@ -108,22 +113,25 @@ def differences(before: Snapshot, now: Snapshot) -> list[str]:
     return changed
 
 
-def look_at(target: WatchTarget, before: Snapshot) -> Iterator[tuple[str, Mark]]:
-    """Everything of a target that exists, each path with a mark that changes when its content does."""
+def look_at(target: WatchTarget, before: Snapshot, now_ns: int) -> Iterator[tuple[str, Mark]]:
+    """Everything of a target that exists, each path with a mark that changes when its content does.
+
+    `before` stands in for what cannot be read; `now_ns` is the time, in the file system's terms.
+    """
     given = os.path.abspath(target.path)
     if target.only:
         for path in (os.path.join(given, name) for name in target.only):
-            yield from _one(path, before)
+            yield from _one(path, before, now_ns)
         return
-    for path, mark in _one(given, before):
+    for path, mark in _one(given, before, now_ns):
         yield path, mark
         if stat.S_ISDIR(mark[0]):
-            yield from _below(path, before, recursive=target.recursive)
+            yield from _below(path, before, now_ns, recursive=target.recursive)
 
 
-def _one(path: str, before: Snapshot) -> Iterator[tuple[str, Mark]]:
+def _one(path: str, before: Snapshot, now_ns: int) -> Iterator[tuple[str, Mark]]:
     try:
-        yield path, _mark(os.stat(path))
+        yield path, _mark(os.stat(path), now_ns)
     except _GONE:
         return
     except OSError:
@@ -131,7 +139,7 @@ def _one(path: str, before: Snapshot) -> Iterator[tuple[str, Mark]]:
             yield path, before[path]
 
 
-def _below(top: str, before: Snapshot, *, recursive: bool) -> Iterator[tuple[str, Mark]]:
+def _below(top: str, before: Snapshot, now_ns: int, *, recursive: bool) -> Iterator[tuple[str, Mark]]:
     stack = [top]
     while stack:
         directory = stack.pop()
@@ -146,7 +154,7 @@ def _below(top: str, before: Snapshot, *, recursive: bool) -> Iterator[tuple[str
             continue
         for entry in listed:
             try:
-                mark = _mark(entry.stat(follow_symlinks=False))
+                mark = _mark(entry.stat(follow_symlinks=False), now_ns)
             except OSError:  # gone since the line above: the next look agrees
                 continue
             yield entry.path, mark
@@ -154,14 +162,8 @@ def _below(top: str, before: Snapshot, *, recursive: bool) -> Iterator[tuple[str
                 stack.append(entry.path)
 
 
-def _mark(status: os.stat_result) -> Mark:
-    if stat.S_ISDIR(status.st_mode):
-        # A directory's own times change with its entries, which are compared one by one.
-        return (stat.S_IFDIR, status.st_ino)
-    return (
-        stat.S_IFMT(status.st_mode),
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    )
+def _mark(status: os.stat_result, now_ns: int) -> Mark:
+    settled = status.st_mtime_ns < now_ns - _COARSEST_CLOCK_NS
+    # A directory's size and inode times say no more than its modification time, and less portably.
+    detail = () if stat.S_ISDIR(status.st_mode) else (status.st_size, status.st_ctime_ns)
+    return (stat.S_IFMT(status.st_mode), status.st_ino, settled, status.st_mtime_ns, *detail)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,11 @@ from helpers.watching import wait_until
 from reverie.files.watch_plan import WatchTarget
 from reverie.files.watch_poll import Poller, Snapshot, differences, look_at
 
+NOW_NS = time.time_ns()
 
-def snapshot(target: WatchTarget, before: Snapshot | None = None) -> Snapshot:
-    return dict(look_at(target, before or {}))
+
+def snapshot(target: WatchTarget, before: Snapshot | None = None, now_ns: int = NOW_NS) -> Snapshot:
+    return dict(look_at(target, before or {}, now_ns))
 
 
 def names(paths: Sequence[str], top: Path) -> set[str]:
@@ -29,7 +33,27 @@ def test_what_came_went_and_changed_is_the_difference(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "new.md").write_text("x")
     found = differences(before, snapshot(target))
-    assert names(found, tmp_path) == {"gone.md", "changed.md", "sub", "sub/new.md"}
+    assert names(found, tmp_path) == {".", "gone.md", "changed.md", "sub", "sub/new.md"}
+
+
+def test_what_came_and_went_between_two_looks_marks_its_directory(tmp_path: Path) -> None:
+    """Somebody who scanned the directory meanwhile has seen it, and must learn that it is gone."""
+    (tmp_path / "sub").mkdir()
+    os.utime(tmp_path / "sub", (1, 1))
+    target = WatchTarget(tmp_path, recursive=True)
+    before = snapshot(target)
+    (tmp_path / "sub" / "short").mkdir()
+    (tmp_path / "sub" / "short").rmdir()
+    assert names(differences(before, snapshot(target)), tmp_path) == {"sub"}
+
+
+def test_what_was_changed_lately_is_reported_once_more_when_it_has_settled(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text("x")
+    target = WatchTarget(file, recursive=False)
+    looks = [snapshot(target, now_ns=file.stat().st_mtime_ns + age * 1_000_000_000) for age in (0, 1, 3, 9)]
+    found = [differences(before, now) for before, now in pairwise(looks)]
+    assert found == [[], [str(file)], []]
 
 
 def test_a_replaced_file_of_same_size_and_time_differs(tmp_path: Path) -> None:
@@ -37,10 +61,11 @@ def test_a_replaced_file_of_same_size_and_time_differs(tmp_path: Path) -> None:
     file.write_text("one")
     target = WatchTarget(tmp_path, recursive=True)
     before = snapshot(target)
-    status = file.stat()
+    status, folder = file.stat(), tmp_path.stat()
     other.write_text("two")
     os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
     other.replace(file)
+    os.utime(tmp_path, ns=(folder.st_atime_ns, folder.st_mtime_ns))
     assert names(differences(before, snapshot(target)), tmp_path) == {"a.md"}
 
 
