@@ -1,4 +1,4 @@
-"""The item model replays any change of its tree so that Qt's own tester is content and indexes keep their row."""
+"""The item model replays any change of its tree: Qt's own tester is content, indexes keep their row."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Qt
@@ -82,57 +83,58 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Open the state directory of an agent")),
     ActionSpec("home.demo", "file", _("Open &demo home"), "open_demo", (), "home",
                _("Open a throw-away copy of the demo home")),
-    ActionSpec("file.save", "file", _("&Save"), "save", ("Ctrl+S",), "save",
+    ActionSpec("file.save", "file", _("&Save"), "tab.editor.save", ("Ctrl+S",), "save",
                _("Save the open memory"), lambda now: now.modified and now.writable, separator=True),
-    ActionSpec("file.save-all", "file", _("Save a&ll"), "save_all", ("Ctrl+Shift+S",), "",
+    ActionSpec("file.save-all", "file", _("Save a&ll"), "tab.editor.save_all", ("Ctrl+Shift+S",), "",
                _("Save every edited memory"), lambda now: now.any_modified),
-    ActionSpec("file.reload", "file", _("&Reload from disk"), "reload_file", (), "",
+    ActionSpec("file.reload", "file", _("&Reload from disk"), "tab.editor.reload", (), "",
                _("Show the version on disk; Ctrl+Z brings your text back"), lambda now: now.open_file),
     ActionSpec("window.quit", "file", _("&Quit"), "close", ("Ctrl+Q",), separator=True),
-    ActionSpec("memory.new", "memory", _("&New memory…"), "new_memory", ("Ctrl+N",), "new",
+    ActionSpec("memory.new", "memory", _("&New memory…"), "tab.new_memory", ("Ctrl+N",), "new",
                _("Create a memory"), lambda now: now.context),
-    ActionSpec("memory.open", "memory", _("&Edit"), "edit_selected", (), "file",
+    ActionSpec("memory.open", "memory", _("&Edit"), "tab.edit_selected", (), "file",
                _("Open the selected memory in the editor"), lambda now: now.file or now.companion),
-    ActionSpec("memory.pin", "memory", _("&Pin"), "toggle_pin", ("Ctrl+P",), "pin",
+    ActionSpec("memory.pin", "memory", _("&Pin"), "tab.toggle_pin", ("Ctrl+P",), "pin",
                _("A pinned memory is never deleted or renamed by a consolidation"),
                lambda now: now.file, checkable=True, separator=True),
-    ActionSpec("memory.rename", "memory", _("&Rename…"), "rename_selected", ("F2",), "rename",
+    ActionSpec("memory.rename", "memory", _("&Rename…"), "tab.rename_selected", ("F2",), "rename",
                _("Rename or move the selected memory"), lambda now: now.file or now.folder, where="tree"),
-    ActionSpec("memory.delete", "memory", _("&Delete"), "delete_selected", ("Del",), "delete",
+    ActionSpec("memory.delete", "memory", _("&Delete"), "tab.delete_selected", ("Del",), "delete",
                _("Delete the selected memory; it can be undone"), lambda now: now.file or now.folder,
                where="tree"),
-    ActionSpec("memory.undo", "memory", _("&Undo last change"), "undo_change", ("Ctrl+Z",), "undo",
+    ActionSpec("memory.undo", "memory", _("&Undo last change"), "tab.edits.undo", ("Ctrl+Z",), "undo",
                _("Take back the last deletion or renaming"), lambda now: now.undo, where="tree"),
-    ActionSpec("memory.copy-path", "memory", _("Copy &path"), "copy_path", ("Ctrl+Shift+C",), "copy",
+    ActionSpec("memory.copy-path", "memory", _("Copy &path"), "tab.copy_path", ("Ctrl+Shift+C",), "copy",
                _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
-    ActionSpec("memory.seen", "memory", _("&Mark all as seen"), "mark_seen", (), "check",
+    ActionSpec("memory.seen", "memory", _("&Mark all as seen"), "tab.mark_seen", (), "check",
                _("Take away the mark from every memory that someone else edited"), lambda now: now.context),
-    ActionSpec("dream.run", "dream", _("&Consolidate now"), "consolidate", ("Ctrl+Return",), "consolidate",
+    ActionSpec("dream.run", "dream", _("&Consolidate now"), "tab.dreams.run_now", ("Ctrl+Return",),
+               "consolidate",
                _("Merge duplicates and tidy up, with the rules engine"), lambda now: now.can_consolidate),
-    ActionSpec("dream.preview", "dream", _("&Preview (dry run)"), "consolidate_preview",
+    ActionSpec("dream.preview", "dream", _("&Preview (dry run)"), "tab.dreams.preview",
                ("Ctrl+Shift+Return",), "preview", _("Show what a consolidation would do, without doing it"),
                lambda now: now.can_consolidate),
-    ActionSpec("dream.rules", "dream", _("Run with &rules"), "consolidate", (), "consolidate",
+    ActionSpec("dream.rules", "dream", _("Run with &rules"), "tab.dreams.run_now", (), "consolidate",
                _("Consolidate with the offline rules engine"), lambda now: now.can_consolidate,
                separator=True),
     ActionSpec("dream.model", "dream", _("Run with &model"), "", (), "",
                _("Not available: no model provider is set up in this version; the rules engine does the job"),
                lambda _now: False),
-    ActionSpec("dream.cancel", "dream", _("C&ancel the running consolidation"), "cancel_consolidation",
+    ActionSpec("dream.cancel", "dream", _("C&ancel the running consolidation"), "tab.dreams.jobs.cancel",
                ("Ctrl+.",), "cancel", _("Stop before the next change"), lambda now: now.running),
-    ActionSpec("dream.runs", "dream", _("&Last runs…"), "show_runs", ("Ctrl+Shift+R",), "runs",
+    ActionSpec("dream.runs", "dream", _("&Last runs…"), "tab.dreams.show_runs", ("Ctrl+Shift+R",), "runs",
                _("What past runs changed, and undo them"), lambda now: now.home, separator=True),
     ActionSpec("view.picker", "view", _("Show &homes"), "toggle_picker", ("Ctrl+B",), "",
                _("Show or hide the list of homes"), checkable=True),
     ActionSpec("view.refresh", "view", _("&Refresh"), "refresh", ("F5",), "refresh",
                _("Read everything again"), lambda now: now.home),
-    ActionSpec("view.expand", "view", _("&Expand all"), "expand_all", (), "",
+    ActionSpec("view.expand", "view", _("&Expand all"), "tab.tree.expandAll", (), "",
                _("Open every folder"), lambda now: now.context, separator=True),
-    ActionSpec("view.collapse", "view", _("&Collapse all"), "collapse_all", (), "",
+    ActionSpec("view.collapse", "view", _("&Collapse all"), "tab.tree.collapse_folders", (), "",
                _("Close every folder"), lambda now: now.context),
     ActionSpec("view.to-homes", "view", _("Go to &homes"), "focus_picker", ("Alt+1",), separator=True),
-    ActionSpec("view.to-tree", "view", _("Go to &memories"), "focus_tree", ("Alt+2",)),
-    ActionSpec("view.to-editor", "view", _("Go to &editor"), "focus_editor", ("Alt+3",)),
+    ActionSpec("view.to-tree", "view", _("Go to &memories"), "tab.focus_tree", ("Alt+2",)),
+    ActionSpec("view.to-editor", "view", _("Go to &editor"), "tab.pane.focus_text", ("Alt+3",)),
     ActionSpec("help.shortcuts", "help", _("&Keyboard shortcuts"), "show_shortcuts", ("F1", "Ctrl+/"),
                "keyboard"),
     ActionSpec("help.about", "help", _("&About Reverie"), "show_about", ()),
@@ -142,7 +144,6 @@ TREE_MENU = (
     "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.delete", "memory.copy-path",
 )  # fmt: skip
 CONSOLIDATE_MENU = ("dream.preview", "dream.rules", "dream.model", "dream.runs")
-
 
 _CONTEXTS = {
     "window": Qt.ShortcutContext.WindowShortcut,
@@ -172,7 +173,7 @@ class Actions(QObject):
             action.setToolTip(self._tooltip(tip, action))
             action.setCheckable(spec.checkable)
             if spec.slot:
-                action.triggered.connect(getattr(window, spec.slot))
+                action.triggered.connect(attrgetter(spec.slot)(window))
             self._made[spec.id] = action
         self.update_icons()
         self.follow(Situation())

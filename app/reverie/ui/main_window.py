@@ -317,71 +317,6 @@ class MainWindow(QMainWindow):
             self._wants_shown = True
             self.homes.open_demo(self._beginning.demo)
 
-    @Slot()
-    def save(self) -> None:
-        self.tab.editor.save()
-
-    @Slot()
-    def save_all(self) -> None:
-        self.tab.editor.save_all()
-
-    @Slot()
-    def reload_file(self) -> None:
-        self.tab.editor.reload()
-
-    # Actions: memories
-
-    @Slot()
-    def new_memory(self) -> None:
-        self.tab.new_memory()
-
-    @Slot()
-    def edit_selected(self) -> None:
-        self.tab.edit_selected()
-
-    @Slot()
-    def toggle_pin(self) -> None:
-        self.tab.toggle_pin()
-
-    @Slot()
-    def rename_selected(self) -> None:
-        self.tab.rename_selected()
-
-    @Slot()
-    def delete_selected(self) -> None:
-        self.tab.delete_selected()
-
-    @Slot()
-    def undo_change(self) -> None:
-        self.tab.edits.undo()
-
-    @Slot()
-    def copy_path(self) -> None:
-        self.tab.copy_path()
-
-    @Slot()
-    def mark_seen(self) -> None:
-        if self._session is not None:
-            self._session.mark_seen()
-
-    # Actions: consolidation
-
-    @Slot()
-    def consolidate(self) -> None:
-        self.tab.dreams.run(dry_run=False)
-
-    @Slot()
-    def consolidate_preview(self) -> None:
-        self.tab.dreams.run(dry_run=True)
-
-    @Slot()
-    def cancel_consolidation(self) -> None:
-        self.tab.dreams.jobs.cancel()
-
-    @Slot()
-    def show_runs(self) -> None:
-        self.tab.dreams.show_runs()
-
     # Actions: view and help
 
     @Slot()
@@ -395,25 +330,9 @@ class MainWindow(QMainWindow):
             self._session.reload()
 
     @Slot()
-    def expand_all(self) -> None:
-        self.tab.tree.expandAll()
-
-    @Slot()
-    def collapse_all(self) -> None:
-        self.tab.tree.collapse_folders()
-
-    @Slot()
     def focus_picker(self) -> None:
         self.picker.show()
         self.picker.setFocus()
-
-    @Slot()
-    def focus_tree(self) -> None:
-        self.tab.focus_tree()
-
-    @Slot()
-    def focus_editor(self) -> None:
-        self.tab.pane.text.setFocus()
 
     @Slot()
     def show_shortcuts(self) -> None:

@@ -30,6 +30,7 @@ from reverie.files.coalesce import Changes
 from reverie.homes.base import Caps, ScopeContext
 from reverie.profile import Profile
 from reverie.ui.bridge import WatchBridge, WatchEvent
+from reverie.ui.history_keeper import HistoryKeeper, merged
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.tree_nodes import MemoryTree, build_tree
 
@@ -126,9 +127,6 @@ class HomeSession(QObject):
         self._everything = False
         self._pending: Changes | None = None
         self._refreshing = False
-        self._unobserved: Changes | None = None
-        self._observing = False
-        self._history_ready = False
         self._watcher: Watcher | None = None
         self._starting = False
         self._marks_stale = False
@@ -136,6 +134,10 @@ class HomeSession(QObject):
         self.bridge = WatchBridge(opened.info.id, self)
         self.bridge.arrived.connect(self._on_arrived)
         self._watcher_said.connect(self.notified)
+        self.keeper = HistoryKeeper(opened.workbench, lanes.history, self)
+        self.keeper.kept.connect(self.look_again)
+        self.keeper.started.connect(self.history_started)
+        self.keeper.said.connect(self.notified)
         self._lease_poll = QTimer(self)
         self._lease_poll.setInterval(LEASE_POLL_MS)
         self._lease_poll.timeout.connect(self._poll_lease)
@@ -220,8 +222,8 @@ class HomeSession(QObject):
         self._arrived(event.changes)
 
     def _arrived(self, changes: Changes) -> None:
-        self._pending = changes if self._pending is None else _merged(self._pending, changes)
-        self._unobserved = changes if self._unobserved is None else _merged(self._unobserved, changes)
+        self._pending = changes if self._pending is None else merged(self._pending, changes)
+        self.keeper.note(changes)
         self._pump()
 
     def _pump(self) -> None:
@@ -280,7 +282,7 @@ class HomeSession(QObject):
         if found.watch is not None:
             self.watch_changed.emit(found.watch)
         self._start_watching()
-        self._observe()
+        self.keeper.keep()
         self._pump()
         if self._marks_stale:
             self.look_again()
@@ -317,7 +319,7 @@ class HomeSession(QObject):
             "ask for the lease", work, done=self._take_status, failed=self._on_failed, group="lease"
         )
 
-    # Watching and history
+    # Watching
 
     def _start_watching(self) -> None:
         if self._starting or not self._watching:
@@ -345,51 +347,9 @@ class HomeSession(QObject):
             watcher.stop()
             return
         self.watch_changed.emit(state)
-        workbench = self.workbench
+        self.keeper.start()
 
-        def work(_control: JobControl) -> None:
-            workbench.start_history()
-
-        self.lanes.history.submit(
-            "start the history", work, done=self._on_history_started, failed=self._on_history_failed
-        )
-
-    def _on_history_started(self, _nothing: None) -> None:
-        self._history_ready = True
-        self.history_started.emit()
-        self.look_again()
-        self._observe()
-
-    def _on_history_failed(self, error: MendableError) -> None:
-        self._observing = False
-        self.notified.emit(str(error))
-
-    def _observe(self) -> None:
-        """Bring what was seen changing into the history, one batch at a time."""
-        if not self._history_ready or self._observing or self._unobserved is None or self._closed:
-            return
-        changes, self._unobserved = self._unobserved, None
-        self._observing = True
-        workbench = self.workbench
-
-        def work(_control: JobControl) -> tuple[str, ...]:
-            return workbench.observe(changes)
-
-        self.lanes.history.submit(
-            "observe changes", work, done=self._on_observed, failed=self._on_history_failed
-        )
-
-    def _on_observed(self, put_back: tuple[str, ...]) -> None:
-        self._observing = False
-        if put_back:
-            self.notified.emit(
-                self.tr("The agent overwrote pins or use of {n} memories; they were put back.").format(
-                    n=len(put_back)
-                )
-            )
-        self.look_again()
-        self._observe()
-
+    @Slot()
     def look_again(self) -> None:
         """Read the marks of what was seen again; no file is read."""
         self._marks_stale = self._refreshing
@@ -414,17 +374,8 @@ class HomeSession(QObject):
 
     def mark_seen(self) -> None:
         """Everything of this home that stands now counts as seen."""
-        workbench, context = self.workbench, self.context
-        if context is None:
-            return
-
-        def work(_control: JobControl) -> None:
-            workbench.mark_opened(context)
-
-        self.lanes.history.submit("mark as seen", work, done=self._on_marked, failed=self._on_history_failed)
-
-    def _on_marked(self, _nothing: None) -> None:
-        self.look_again()
+        if self.context is not None:
+            self.keeper.mark_seen(self.context)
 
     def focused(self) -> None:
         """The window got the focus: events may have been missed while nobody looked."""
@@ -436,6 +387,7 @@ class HomeSession(QObject):
         self._closed = True
         self._lease_poll.stop()
         self.bridge.close()
+        self.keeper.close()
         self.lanes.scan.abandon(self._group)
         if self._watcher is not None:
             self._watcher.stop()
@@ -458,16 +410,6 @@ def open_home_job(path: Path, profile: Profile, clock: Clock) -> Callable[[JobCo
 
 def _changes(*, rescan: bool = False) -> Changes:
     return Changes(frozenset(), rescan, 0, ())
-
-
-def _merged(one: Changes, other: Changes) -> Changes:
-    return replace(
-        one,
-        paths=one.paths | other.paths,
-        rescan=one.rescan or other.rescan,
-        events=one.events + other.events,
-        reasons=tuple(dict.fromkeys((*one.reasons, *other.reasons))),
-    )
 
 
 def _state(watcher: Watcher | None) -> WatchState | None:

@@ -10,9 +10,10 @@ from typing import Literal
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
+from reverie.ui.buttons import FitPushButton
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
@@ -46,7 +47,7 @@ class MessageBar(QWidget):
         self._close.setToolTip(self.tr("Dismiss"))
         self._close.setVisible(closable)
         self._close.clicked.connect(self._dismiss)
-        self._buttons: dict[str, QPushButton] = {}
+        self._buttons: dict[str, FitPushButton] = {}
         self._row = FlowLayout(gap=GAP)
         middle = QVBoxLayout()
         middle.setSpacing(UNIT)
@@ -70,7 +71,7 @@ class MessageBar(QWidget):
         """The buttons that are offered."""
         return tuple(self._buttons)
 
-    def button(self, key: str) -> QPushButton:
+    def button(self, key: str) -> FitPushButton:
         return self._buttons[key]
 
     def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
@@ -81,8 +82,7 @@ class MessageBar(QWidget):
         if [key for key, _, _ in buttons] != list(self._buttons):
             self._make_buttons([key for key, _, _ in buttons])
         for key, label, tip in buttons:
-            self._buttons[key].setText(label)
-            self._buttons[key].setToolTip(tip)
+            self._buttons[key].say(label, tip)
         self._tint()
         self.show()
 
@@ -126,7 +126,7 @@ class MessageBar(QWidget):
             button.deleteLater()
         self._buttons = {}
         for key in keys:
-            button = QPushButton()
+            button = FitPushButton()
             button.setObjectName(key)
             button.clicked.connect(self._choose)
             self._row.addWidget(button)

@@ -175,6 +175,9 @@ class EditorPane(QWidget):
         self._stack.setCurrentIndex(1)
         self.refresh()
 
+    def focus_text(self) -> None:
+        self.text.setFocus()
+
     def show_error(self, error: MendableError) -> None:
         self.error.say_error(error)
 

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QMenu, QSizePolicy, QToo
 
 from reverie.homes.base import Scope
 from reverie.ui import words
+from reverie.ui.buttons import FitToolButton
 from reverie.ui.icons import Icons
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.footer_rows import FooterRow, RowWords, TwoToneLabel, harvest_words, row_words
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from reverie.services.views import StatusView
 
 NARROW = 440
+SENTENCE = 220
+SIDE = 150
 AGES_MS = 20_000
 SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
 
@@ -55,7 +58,7 @@ class Footer(QWidget):
         grid.setRowStretch(len(SCOPES) + 1, 1)
         self.problems = MessageBar(icons, "status-problems")
         self.panel = RunPanel(icons)
-        self.button = QToolButton()
+        self.button = FitToolButton()
         self.engine = TwoToneLabel()
         self._make_button_column()
         self._lay_out()
@@ -73,7 +76,9 @@ class Footer(QWidget):
         self.engine.setAlignment(Qt.AlignmentFlag.AlignHCenter)
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout()
+        self._side = QWidget()
+        column = QVBoxLayout(self._side)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(UNIT)
         column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignRight)
         column.addWidget(self.engine)
@@ -81,7 +86,7 @@ class Footer(QWidget):
         top = QHBoxLayout()
         top.setSpacing(MARGIN)
         top.addWidget(self._rows_area, 1)
-        top.addLayout(column)
+        top.addWidget(self._side)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         outer.setSpacing(GAP)
@@ -92,7 +97,7 @@ class Footer(QWidget):
     def set_actions(self, run: QAction, menu: QMenu) -> None:
         """The button's own action and its menu."""
         self.button.setDefaultAction(run)
-        self.button.setText(self.tr("Consolidate now"))
+        self.button.take_action_text()
         self.button.setMenu(menu)
         self.button.setAccessibleName(self.tr("Consolidate now, with the rules engine"))
         self.say_engine()
@@ -139,11 +144,18 @@ class Footer(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = event.size().width() < NARROW
+        self._side.setMaximumWidth(max(SIDE, event.size().width() * 2 // 5))
+        narrow = event.size().width() < max(NARROW, self._roomy)
         if narrow != self._narrow:
             self._narrow = narrow
             for row in (*self.rows.values(), self.harvest):
                 row.set_narrow(narrow)
+
+    @property
+    def _roomy(self) -> int:
+        """The width from which names may stand in a column of their own."""
+        names = max(row.label.sizeHint().width() for row in (*self.rows.values(), self.harvest))
+        return names + self.button.sizeHint().width() + SENTENCE
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

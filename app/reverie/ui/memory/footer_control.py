@@ -108,6 +108,10 @@ class FooterControl(QObject):
     def run_now(self) -> None:
         self.run(dry_run=False)
 
+    @Slot()
+    def preview(self) -> None:
+        self.run(dry_run=True)
+
     @Slot(str)
     def revert(self, run_id: str) -> None:
         if self._session is not None and not self.jobs.running:

@@ -50,7 +50,7 @@ def row_words(row: CoverageRow, now_ms: int) -> RowWords:
         return RowWords("never", tr("never"), note)
     parts = (words.age(now_ms, row.last_run_at), words.trigger(row.trigger), words.changes(row.changes))
     tooltip = as_tooltip(words.when(row.last_run_at), row.summary)
-    return RowWords("record", ", ".join(parts), note, tooltip)
+    return RowWords("record", ", ".join(map(_unbroken, parts)), note, tooltip)
 
 
 def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
@@ -63,6 +63,11 @@ def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
         return RowWords("record", tr("{age}, not finished").format(age=age), "", as_tooltip(exact))
     kept = tr("{age}, {kept} kept, {skipped} skipped").format(age=age, kept=row.accepted, skipped=row.skipped)
     return RowWords("record", kept, "", as_tooltip(exact))
+
+
+def _unbroken(part: str) -> str:
+    """Lines break between the facts of a row, not inside one."""
+    return part.replace(" ", "\u00a0")
 
 
 _SEPARATOR = " · "

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
 from reverie.ui import words
+from reverie.ui.buttons import FitPushButton
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar, Tone
@@ -57,8 +58,7 @@ class RunPanel(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the consolidation"))
-        self._cancel = QPushButton(self.tr("Cancel"))
-        self._cancel.setAccessibleName(self.tr("Cancel the consolidation"))
+        self._cancel = FitPushButton(self.tr("Cancel"))
         self._cancel.clicked.connect(self._on_cancel)
         self._lines = [TwoToneLabel() for _ in range(SHOWN_OPS)]
         self._live = QWidget()
@@ -106,7 +106,7 @@ class RunPanel(QWidget):
         self._bar.setRange(0, 0)
         self._cancel.setVisible(cancellable)
         self._cancel.setEnabled(True)
-        self._cancel.setText(self.tr("Cancel"))
+        self._cancel.say(self.tr("Cancel"), self.tr("Stop before the next change"))
         self._live.show()
 
     def progress(self, progress: DreamProgress) -> None:
@@ -128,7 +128,7 @@ class RunPanel(QWidget):
 
     def _on_cancel(self) -> None:
         self._cancel.setEnabled(False)
-        self._cancel.setText(self.tr("Cancelling…"))
+        self._cancel.say(self.tr("Cancelling…"))
         self.cancel.emit()
 
     # What came of it

@@ -42,6 +42,7 @@ from reverie.ui.shown import visible
 from reverie.ui.theme import theme_of
 
 SIDE_BY_SIDE = 640
+LEFT_WIDTH = 490
 
 
 class MemoryTab(QWidget):
@@ -89,9 +90,8 @@ class MemoryTab(QWidget):
         self.splitter.addWidget(left)
         self.splitter.addWidget(self.pane)
         self.splitter.setChildrenCollapsible(False)
-        self.splitter.setStretchFactor(0, 4)
-        self.splitter.setStretchFactor(1, 5)
-        self.splitter.setSizes([490, 530])
+        self.splitter.setStretchFactor(1, 1)
+        self.splitter.setSizes([LEFT_WIDTH, LEFT_WIDTH])
         self._pages = QStackedWidget()
         for page in (self.no_home, self.splitter, self.notice):
             self._pages.addWidget(page)
@@ -283,6 +283,11 @@ class MemoryTab(QWidget):
         if path:
             QGuiApplication.clipboard().setText(path)
 
+    def mark_seen(self) -> None:
+        """Take the badges away."""
+        if self._session is not None:
+            self._session.mark_seen()
+
     def _place(self) -> tuple[Scope, str]:
         """Where a new memory would go: beside or inside what is selected."""
         path = path_of(self.tree.current_data())
@@ -372,9 +377,12 @@ class MemoryTab(QWidget):
         orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
         if self.splitter.orientation() != orientation:
             self.splitter.setOrientation(orientation)
-            share = (4, 5) if wide else (3, 2)
-            extent = event.size().width() if wide else event.size().height()
-            self.splitter.setSizes([extent * part // sum(share) for part in share])
+            if wide:
+                left = min(LEFT_WIDTH, event.size().width() // 2)
+                self.splitter.setSizes([left, event.size().width() - left])
+            else:
+                height = event.size().height()
+                self.splitter.setSizes([height * 3 // 5, height * 2 // 5])
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -128,15 +128,22 @@ class MemoryTreeView(QTreeView):
         index = self._memory.index_of(self._selected)
         if index.isValid():
             self._replaying = True
+            self.setAutoScroll(False)  # it would scroll, and open folders that a person closed
             self._select(index)
+            self.setAutoScroll(True)
             self._replaying = False
         elif self._after_removal:
             follow, self._after_removal = self._after_removal, ""
+            # Qt has moved to a neighbour already, silently: begin from nothing, so that the choice is told.
+            self._clear_selection()
             self.select_path(follow)
         else:
-            self._replaying = True
-            self.selectionModel().clear()
-            self._replaying = False
+            self._clear_selection()
+
+    def _clear_selection(self) -> None:
+        self._replaying = True
+        self.selectionModel().clear()
+        self._replaying = False
 
     def _select(self, index: QModelIndex) -> None:
         flags = QItemSelectionModel.SelectionFlag
@@ -159,14 +166,12 @@ class MemoryTreeView(QTreeView):
 
     @Slot(QModelIndex, int, int)
     def _on_rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
-        node = self._memory.node(parent) if parent.isValid() else self._memory.tree
-        if node is None:
-            return
         keys = self._memory.keys(parent)
-        wanted = {opened[-1] for opened in self._opened if opened[:-1] == keys}
-        for place, child in enumerate(node.children[: last + 1]) if wanted else ():
-            if place >= first and child.key in wanted:
-                self.setExpanded(self._memory.index(place, 0, parent), True)
+        wanted = {opened for opened in self._opened if opened[:-1] == keys}
+        for place in range(first, last + 1) if wanted else ():
+            index = self._memory.index(place, 0, parent)
+            if self._memory.keys(index) in wanted:
+                self.setExpanded(index, True)
 
     @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:

@@ -1,0 +1,134 @@
+"""Keeps the history of a home up with what changed outside, behind the views and never in their way.
+
+The first time it catches up with everything that happened while nobody looked; then one batch of changes at a
+time. A failure is told and tried again with the next change; what was noted meanwhile is not forgotten.
+
+Threading: GUI thread; the work is done on the history lane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from reverie.errors import MendableError
+from reverie.files.coalesce import Changes
+from reverie.homes.base import ScopeContext
+from reverie.ui.jobs import JobControl, Lane
+
+if TYPE_CHECKING:
+    from reverie.services.workbench import Workbench
+
+
+class HistoryKeeper(QObject):
+    """`started()`: the history is there. `kept()`: marks of what was seen may be others. `said(str)`."""
+
+    started = Signal()
+    kept = Signal()
+    said = Signal(str)
+
+    def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
+        super().__init__(parent)
+        self._workbench = workbench
+        self._lane = lane
+        self._noted: Changes | None = None
+        self._allowed = False
+        self._ready = False
+        self._busy = False
+        self._closed = False
+
+    @property
+    def ready(self) -> bool:
+        """Caught up once, and nothing is under way."""
+        return self._ready and not self._busy
+
+    def start(self) -> None:
+        """From now on: before, nothing may be slowed down."""
+        self._allowed = True
+        self.keep()
+
+    def note(self, changes: Changes) -> None:
+        """Something changed; `keep` brings it in."""
+        self._noted = changes if self._noted is None else merged(self._noted, changes)
+
+    def keep(self) -> None:
+        """Do what there is to do, one thing at a time."""
+        if not self._allowed or self._busy or self._closed:
+            return
+        if not self._ready:
+            self._catch_up()
+        elif self._noted is not None:
+            self._observe(self._noted)
+
+    def mark_seen(self, context: ScopeContext) -> None:
+        """Everything that stands now counts as seen."""
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> None:
+            workbench.mark_opened(context)
+
+        self._lane.submit("mark as seen", work, done=self._on_marked)
+
+    def close(self) -> None:
+        self._closed = True
+
+    def _catch_up(self) -> None:
+        self._busy = True
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> None:
+            workbench.start_history()
+
+        self._lane.submit("start the history", work, done=self._on_caught_up, failed=self._on_failed)
+
+    def _on_caught_up(self, _nothing: None) -> None:
+        self._busy = False
+        self._ready = True
+        self.started.emit()
+        self.kept.emit()
+        self.keep()
+
+    def _observe(self, changes: Changes) -> None:
+        self._noted = None
+        self._busy = True
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> tuple[str, ...]:
+            return workbench.observe(changes)
+
+        def failed(error: MendableError) -> None:
+            self.note(changes)
+            self._on_failed(error)
+
+        self._lane.submit("observe changes", work, done=self._on_observed, failed=failed)
+
+    def _on_observed(self, put_back: tuple[str, ...]) -> None:
+        self._busy = False
+        if put_back:
+            self.said.emit(
+                self.tr("The agent overwrote pins or use of {n} memories; they were put back.").format(
+                    n=len(put_back)
+                )
+            )
+        self.kept.emit()
+        self.keep()
+
+    def _on_marked(self, _nothing: None) -> None:
+        self.kept.emit()
+
+    def _on_failed(self, error: MendableError) -> None:
+        self._busy = False
+        self.said.emit(str(error))
+
+
+def merged(one: Changes, other: Changes) -> Changes:
+    """Both, as one."""
+    return replace(
+        one,
+        paths=one.paths | other.paths,
+        rescan=one.rescan or other.rescan,
+        events=one.events + other.events,
+        reasons=tuple(dict.fromkeys((*one.reasons, *other.reasons))),
+    )

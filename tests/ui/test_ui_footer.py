@@ -1,0 +1,221 @@
+"""The footer: which state each row is in, and that nothing ever leaves its right edge."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, QTranslator
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QWidget
+from ui_values import HOUR, NOW, missing, never, row, status
+
+from reverie.homes.base import Scope
+from reverie.services.views import DreamProgress, HarvestRow, RevertView, RunSummary, RunView
+from reverie.ui.icons import Icons
+from reverie.ui.memory.footer import Footer
+from reverie.ui.memory.footer_rows import harvest_words, row_words
+
+WIDTHS = (320, 360, 375, 500, 900)
+LONG = "Zusammenführungsbereitschaftsbestätigung" * 3
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def footer(qtbot: Any, clock: Clock) -> Footer:
+    made = Footer(Icons(), clock)
+    qtbot.addWidget(made)
+    action, menu = QAction("run", made), QMenu(made)
+    made.set_actions(action, menu)
+    made.resize(440, 300)
+    made.show()
+    return made
+
+
+def everything(interrupted: bool = True) -> Any:
+    run = SimpleNamespace(id="r", started_at=NOW - HOUR)
+    return status(
+        row(Scope.WORKSPACE),
+        missing(Scope.PROJECT, "This workspace spans several projects: " + LONG),
+        row(Scope.GLOBAL, changes=1, trigger="compaction"),
+        harvest=HarvestRow("failed", NOW - HOUR, 0, 0, "The model did not answer: " + LONG),
+        interrupted=(run,) if interrupted else (),
+        problems=("One record could not be read: " + LONG,),
+    )
+
+
+def test_a_row_is_a_record_or_never_or_unavailable_and_these_never_look_alike(footer: Footer) -> None:
+    footer.show_status(status(row(Scope.WORKSPACE), never(Scope.PROJECT), missing(Scope.GLOBAL, "Gone.")))
+    states = [footer.rows[scope].state for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)]
+    assert states == ["record", "never", "unavailable"]
+    assert len({footer.rows[scope].words.text for scope in Scope}) == 3
+
+
+def test_before_anything_is_known_a_row_does_not_say_never(footer: Footer) -> None:
+    assert {found.state for found in footer.rows.values()} == {"loading"}
+    footer.show_status(everything())
+    footer.forget()
+    assert {found.state for found in footer.rows.values()} == {"loading"}
+    assert footer.harvest.value.isHidden()
+    assert footer.panel.interrupted.isHidden()
+
+
+def test_a_record_says_when_why_and_how_much() -> None:
+    words = row_words(row(Scope.WORKSPACE), NOW)
+    assert words.text.replace("\u00a0", " ") == "3 h ago, manual, 4 changes"
+    assert "Merged two notes." in words.tooltip
+
+
+def test_shared_scopes_say_for_whom_they_count() -> None:
+    assert row_words(row(Scope.WORKSPACE), NOW).note == ""
+    assert row_words(row(Scope.PROJECT), NOW).note != ""
+    assert row_words(never(Scope.PROJECT), NOW).note != ""
+    assert row_words(row(Scope.GLOBAL), NOW).note not in ("", row_words(row(Scope.PROJECT), NOW).note)
+    assert row_words(missing(Scope.PROJECT, "Two projects."), NOW).note == "Two projects."
+
+
+@pytest.mark.parametrize(
+    ("harvest", "state", "said"),
+    [
+        (HarvestRow("completed", NOW - HOUR, 2, 1), "record", "2 kept, 1 skipped"),
+        (HarvestRow("pending", NOW - HOUR, 0, 0), "record", "not finished"),
+        (HarvestRow("failed", NOW - HOUR, 0, 0, "Broken."), "failed", "failed"),
+    ],
+)
+def test_the_harvest_tells_its_three_ends_apart(harvest: HarvestRow, state: str, said: str) -> None:
+    words = harvest_words(harvest, NOW)
+    assert words.state == state
+    assert said in words.text
+    assert words.note == harvest.error
+
+
+def test_ages_go_on_without_a_new_status(footer: Footer, clock: Clock) -> None:
+    footer.show_status(status(row(Scope.WORKSPACE)))
+    clock.now += 2 * HOUR
+    footer._timer.timeout.emit()
+    assert footer.rows[Scope.WORKSPACE].words.text.startswith("5\u00a0h\u00a0ago")
+
+
+def test_the_harvest_row_is_there_only_with_a_harvest(footer: Footer) -> None:
+    footer.show_status(status(row(Scope.WORKSPACE)))
+    assert footer.harvest.value.isHidden()
+    footer.show_status(everything())
+    assert not footer.harvest.value.isHidden()
+
+
+def test_a_result_offers_what_fits_its_outcome(footer: Footer) -> None:
+    op = {"command": "delete", "path": "/memories/global/a.md", "applied": True}
+
+    def keys(outcome: Any, *, dry_run: bool = False, ops: Any = (op,)) -> tuple[str, ...]:
+        footer.panel.ended(RunView("r", outcome, "Said.", "", "", ops), dry_run=dry_run)
+        return footer.panel.result.keys
+
+    assert keys("completed") == ("review", "revert")
+    assert keys("completed", dry_run=True) == ("review", "run")
+    assert keys("unchanged", ops=()) == ()
+    assert keys("held") == ("review",)
+    assert keys("failed") == ()
+    assert keys("skipped") == ()
+    assert not footer.panel.running
+
+
+def test_a_running_job_shows_its_operations_and_can_be_cancelled(qtbot: Any, footer: Footer) -> None:
+    footer.panel.start("Consolidating…")
+    for number in range(9):
+        op = {"command": "delete", "path": f"/memories/global/{number}.md", "applied": True}
+        footer.panel.progress(DreamProgress("exact", number, 9, op))
+    texts = [line.text() for line in footer.panel._lines if not line.isHidden()]
+    assert len(texts) == 4
+    assert "8.md" in texts[-1]
+    with qtbot.waitSignal(footer.panel.cancel):
+        footer.panel._cancel.click()
+    assert not footer.panel._cancel.isEnabled()
+
+
+def test_conflicts_of_an_undo_name_their_files(footer: Footer) -> None:
+    footer.panel.reverted(RevertView("r", "Undone in part.", (), ("/memories/global/a.md",)))
+    assert "/memories/global/a.md" in footer.panel.result.text
+
+
+def test_an_interrupted_run_is_shown_until_it_is_put_away(qtbot: Any, footer: Footer) -> None:
+    run = RunSummary(
+        "r1", "dream", "w", NOW - HOUR, None, "interrupted", "rules", "manual", "", "", (), False, False
+    )
+    footer.show_status(status(row(Scope.WORKSPACE), interrupted=(run,)))
+    assert not footer.panel.interrupted.isHidden()
+    with qtbot.waitSignal(footer.panel.revert) as asked:
+        footer.panel.interrupted.button("revert").click()
+    assert asked.args == ["r1"]
+    footer.panel.interrupted._close.click()
+    footer.show_status(status(row(Scope.WORKSPACE), interrupted=(run,)))
+    assert footer.panel.interrupted.isHidden()
+
+
+class Verbose(QTranslator):
+    """Every text three times as long, as one word: worse than German."""
+
+    def translate(self, context: str, text: str, disambiguation: str | None = None, n: int = -1) -> str:
+        return "".join(text.split()) * 3 if "{" not in text and "%n" not in text else ""
+
+
+@pytest.mark.parametrize("verbose", [False, True], ids=["english", "three times as long"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_leaves_the_right_edge(
+    qtbot: Any, qapp: Any, clock: Clock, width: int, verbose: bool
+) -> None:
+    translator = Verbose()
+    if verbose:
+        qapp.installTranslator(translator)
+    try:
+        footer = Footer(Icons(), clock)
+        qtbot.addWidget(footer)
+        footer.set_actions(QAction("run", footer), QMenu(footer))
+        footer.show_status(everything())
+        op = {"command": "delete", "path": "/memories/global/" + LONG, "applied": True}
+        footer.panel.progress(DreamProgress("exact", 1, 9, op))
+        footer.panel.ended(RunView("r", "completed", LONG, "", "", (op,)), dry_run=False)
+        footer.panel._live.show()
+        footer.resize(width, footer.heightForWidth(width) if footer.hasHeightForWidth() else 900)
+        footer.show()
+        qapp.processEvents()
+        assert footer.width() == width, "the footer may not widen what holds it"
+        check_inside(footer)
+        rows = [footer.rows[scope].value for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)]
+        button = footer.button.mapTo(footer, QPoint(0, 0)).x()
+        tops = [found.mapTo(footer, QPoint(0, 0)).y() for found in rows]
+        assert tops == sorted(tops)
+        assert all(found.mapTo(footer, QPoint(found.width(), 0)).x() <= button for found in rows), (
+            "rows stand left of the button"
+        )
+    finally:
+        qapp.removeTranslator(translator)
+
+
+def check_inside(footer: Footer) -> None:
+    """Every visible label and button is inside, tall enough for its text, and does not overlap another."""
+    seen: list[tuple[QWidget, Any]] = []
+    for widget in footer.findChildren(QWidget):
+        if not isinstance(widget, QLabel | QAbstractButton) or not widget.isVisible():
+            continue
+        area = widget.rect().translated(widget.mapTo(footer, QPoint(0, 0)))
+        assert area.left() >= 0, widget
+        assert area.right() < footer.width(), widget
+        if isinstance(widget, QLabel) and widget.hasHeightForWidth():
+            assert area.height() >= widget.heightForWidth(area.width()), widget.text()
+        for other, taken in seen:
+            if not other.isAncestorOf(widget):
+                assert not taken.intersects(area), (other, widget)
+        seen.append((widget, area))
