@@ -33,41 +33,18 @@ _QUOTED = {
     "`": re.compile(r"[^`\n]*+"),
 }
 _QUOTED_IN_QUOTES = re.compile(r"""[^"'`\\\n]*+""")
-_BARE = re.compile(r"""[^\s"'`,;<>&=\\]++={0,2}""")
+_BARE = re.compile(r"""[^\s"'`,;<>&\\]++""")
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PASSWORDS = {"password", "passwd", "passwort", "pwd", "passphrase", "passcode", "secret"}
 _TOKENS = {"token", "apikey", "authtoken", "accesstoken", "credential", "credentials"}
-_KEYS_OF = {
-    "api",
-    "access",
-    "account",
-    "auth",
-    "encryption",
-    "master",
-    "private",
-    "secret",
-    "service",
-    "signing",
-}
+_KEYS_OF = re.compile("api|access|account|auth|encryption|master|private|secret|service|signing")
 
-_NO_VALUES = {
-    *(
-        "any",
-        "bool",
-        "boolean",
-        "bytes",
-        "default",
-        "disabled",
-        "empty",
-        "enabled",
-        "false",
-        "int",
-        "integer",
-    ),
-    *("missing", "nil", "no", "none", "null", "number", "object", "off", "on", "optional", "required", "str"),
-    *("string", "tbd", "text", "todo", "true", "undefined", "unknown", "unset", "varchar", "void", "yes"),
-}
+_NO_VALUE = re.compile(
+    r"""(?i)any|bool|boolean|bytes|default|disabled|empty|enabled|false|int|integer|missing|nil|no|none|null|number
+        |object|off|on|optional|required|str|string|tbd|text|todo|true|undefined|unknown|unset|varchar|void|yes""",
+    re.VERBOSE,
+)
 _CODE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*+)*+(?P<more>[(\[])?")
 _PLACE = re.compile(r"(?:\.{0,2}|~)/|[A-Za-z]:\\|[a-z][a-z0-9+.-]*+://")
 _FILE_NAME = re.compile(r".*\.[a-z]{2,5}\Z", re.DOTALL)
@@ -117,7 +94,7 @@ def _kind_of_name(name: str) -> _Kind | None:
         return None
     if words[-1] in _PASSWORDS:
         return "password"
-    if words[-1] in _TOKENS or (words[-1] == "key" and len(words) > 1 and words[-2] in _KEYS_OF):
+    if words[-1] in _TOKENS or (words[-1] == "key" and len(words) > 1 and _KEYS_OF.fullmatch(words[-2])):
         return "token"
     return "mention" if not _PASSWORDS.union(_TOKENS).isdisjoint(words) else None
 
@@ -152,7 +129,7 @@ def _is_bare_secret(
 
 
 def _may_be_secret(kind: _Kind, name: str, value: str) -> bool:
-    if len(value) < 4 or is_placeholder(value) or value.lower() in {*_NO_VALUES, name.lower()}:
+    if len(value) < 4 or is_placeholder(value) or _NO_VALUE.fullmatch(value) or value.lower() == name.lower():
         return False
     return not _PLACE.match(value) and (kind == "password" or not _FILE_NAME.match(value))
 

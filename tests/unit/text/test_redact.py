@@ -132,6 +132,7 @@ def test_tokens_headers_and_credentials_in_addresses_go(text: str, clean: str) -
         ('token: str = "0a1b2c3d4e5f"', 'token: str = "[redacted:token]"'),
         ("AccountKey=0a1b2c3d4e5f==;Suffix=x", "AccountKey=[redacted:token];Suffix=x"),
         ("TOKEN_GITHUB=0a1b2c3d4e5f60718293", "TOKEN_GITHUB=[redacted:token]"),
+        ("DB_PASSWORD=ab=cd=12", "DB_PASSWORD=[redacted:password]"),
         ("API_KEY_2: 0a1b2c3d4e5f", "API_KEY_2: [redacted:token]"),
         ("secret: |\n", "secret: |\n"),
         ('password="$Tr0ng!pw"', 'password="[redacted:password]"'),
