@@ -48,7 +48,9 @@ STEPS = {
     "delete": ("history-objects", "history-ref", "temp", "fsync", "replace"),
     "pin": ("temp", "fsync", "replace"),
 }
-RANDOM_WITHIN_MS = {"dream": 900, "revert": 500, "save": 300, "delete": 300, "pin": 300}
+RANDOM_WITHIN_MS = {"dream": 450, "revert": 250, "save": 60, "delete": 60, "pin": 150}
+# How often a job passes a writing checkpoint, about: the kill picks one of them.
+WRITES = {"dream": 8, "revert": 8, "save": 1, "delete": 1, "pin": 40}
 
 
 @dataclass(slots=True)
@@ -146,7 +148,10 @@ def _one(
     if step is None:
         job["after_ms"] = dice.uniform(0, RANDOM_WITHIN_MS[kind])
     else:
-        job |= {"step": step, "nth": dice.randint(1, 6) if step in ("temp", "fsync", "replace") else 1}
+        job |= {
+            "step": step,
+            "nth": dice.randint(1, WRITES[kind] if step in ("temp", "fsync", "replace") else 1),
+        }
     before = contents(parts.home.root)
     report = raising.raise_victim(job)
     name = f"{kind}@{step or 'random'}"
@@ -155,7 +160,9 @@ def _one(
         if report["status"] != 0:
             tally.problems.append(f"{name}: the victim failed by itself")
     verdict = Verdict(name, parts, before, job)
-    tally.count(name if report["killed"] else f"{kind}@finished", verdict.judge())
+    landing = verdict.judge()
+    if report["killed"]:
+        tally.count(name, landing)
     tally.problems += verdict.problems
 
 

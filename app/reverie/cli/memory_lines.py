@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class MemoryLines:
         self._workspace_id = workspace_id
         self._project = project
         self._changed: list[Path] = []
+        self._pinned = False
 
     def answer_all(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         """One answer a line, blank lines aside; what changed goes into the history at the end."""
@@ -52,7 +54,7 @@ class MemoryLines:
                 if line.strip():
                     yield self.answer(line)
         finally:
-            if self._changed:
+            if self._changed or self._pinned:
                 self._parts.snapshots.record(
                     actor="agent", source="memory commands", subject="Memory commands", dirty=self._changed
                 )
@@ -120,13 +122,13 @@ class MemoryLines:
             kind = "conflict" if isinstance(error, Conflict) else "error"
             return {"success": False, "kind": kind, "error": str(error)}
 
-    @staticmethod
-    def _pin(store: MemoryStore, request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
+    def _pin(self, store: MemoryStore, request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
         pinned = request.get("pinned")
         if not isinstance(pinned, bool):
             raise StoreError("pin needs pinned as true or false.", reason="usage")
         path = _path(request)
         store.pin(path, pinned)
+        self._pinned = True
         return {"success": True, "output": f"{'Pinned' if pinned else 'Unpinned'} {path.strip()}."}
 
     def _index(self, store: MemoryStore, _request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
@@ -137,8 +139,8 @@ class MemoryLines:
                 root = home.scope_root(store.context, scope)
             except ScopeUnavailable:
                 continue
-            listing = scan_scope(root, home.caps, usage, lambda rel, root=root: home.usage_key(root, rel))
-            entries.extend(index_entries(listing, scope, home.caps))
+            listing = scan_scope(root, home.caps, usage, partial(home.usage_key, root))
+            entries.extend(dict(entry) for entry in index_entries(listing, scope, home.caps))
         return {"success": True, "entries": entries}
 
 

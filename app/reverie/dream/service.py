@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from reverie.clock import HOUR_MS, Clock
@@ -32,7 +33,7 @@ from reverie.memory.usage import UsageLog
 from reverie.runs.activity import Activity
 from reverie.runs.record import Outcome, RunRecord, RunStore, new_run_id, owner
 from reverie.runs.recovery import Recovery
-from reverie.runs.transaction import Transaction
+from reverie.runs.transaction import Journal, Transaction
 
 MUTATION_BUDGET = 8
 DEBOUNCE_MS = 6 * HOUR_MS
@@ -236,23 +237,23 @@ class _Run:
         )
         changed = bool(journal.intents)
         if changed:
-            self._snapshot_after(summary)
+            self._snapshot_after(summary, transaction.paths(journal))
         return self._ended("completed" if changed else "unchanged", ops, summary, record=record)
 
-    def _snapshot_after(self, summary: str) -> None:
+    def _snapshot_after(self, summary: str, changed: Sequence[Path]) -> None:
         """The run is done and covered by now: a history that fails is reported, and catches up at the next
         scan."""
         source = f"{self._request.trigger}, {self._engine.name}"
         try:
             self._parts.snapshots.record(
-                actor="dream", source=source, subject=summary, run_id=self._record.id
+                actor="dream", source=source, subject=summary, run_id=self._record.id, dirty=changed
             )
         except MendableError as error:
             self._say("history", f"The history after the run was not written. {error}", level="warning")
 
     def _prepare(
         self, overlay: DreamOverlay, ops: tuple[Mapping[str, Any], ...], coverage: Mapping[str, Any] | None
-    ) -> tuple[Transaction, Any]:
+    ) -> tuple[Transaction, Journal]:
         """The journal of what the overlay amounts to; also kept for runs that are not applied, for review."""
         transaction = self._parts.transaction_for(self._record.id, "dream")
         usage_before, usage_after = overlay.usage_delta(ops, now=self._record.started_at)

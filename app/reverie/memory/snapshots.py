@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.clock import Clock
 from reverie.files.directory import Directory
+from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Home, ScopeRoot
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.history import History, SnapshotSource
@@ -72,12 +73,13 @@ class Snapshots:
     def _by_actor(self, dirty: Collection[Path]) -> dict[tuple[str, str | None], dict[Path, str | None]]:
         """The dirty paths with the hashes of their contents, by who wrote them."""
         groups: dict[tuple[str, str | None], dict[Path, str | None]] = {}
-        for path in dirty:
+        for path in _files_of(dirty):
             sha256 = sha256_of_bytes(_bytes_of(path))
             found = self._actors.actor_of(path, sha256)
             key = (OUTSIDE, None) if found is None else (found.actor, found.run_id)
             groups.setdefault(key, {})[path] = sha256
-        return groups
+        # What is left of a dirty directory once our own writes in it are committed is somebody else's.
+        return dict(sorted(groups.items(), key=lambda group: group[0][0] == OUTSIDE))
 
     def _log_outside(self, contents: Mapping[Path, str | None]) -> None:
         """From here on an old content of ours at these paths is no longer taken for our own write."""
@@ -103,6 +105,18 @@ class Snapshots:
 def unescaped(component: str) -> str:
     """The text that a logical key's component stands for (formats/mux.md section 8)."""
     return component.replace("%3A", ":").replace("%25", "%")
+
+
+def _files_of(dirty: Collection[Path]) -> list[Path]:
+    """The dirty paths, a directory replaced by itself and the files in it."""
+    found: list[Path] = []
+    for path in dirty:
+        found.append(path)
+        if path.is_dir() and not path.is_symlink():
+            found += [
+                path / entry.rel for entry in RootedDirectory(path).walk().entries if entry.kind == "file"
+            ]
+    return found
 
 
 def _bytes_of(path: Path) -> bytes | None:

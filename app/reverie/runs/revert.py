@@ -155,7 +155,15 @@ class Reverter:
         )
         transaction.apply(new_journal, commit=lambda: None)
         restored = tuple(intent.path for intent in new_journal.intents)
-        return self._finish(original, record, restored, tuple(conflicts))
+        finished = self._finish(original, record, restored, tuple(conflicts))
+        parts.snapshots.record(
+            actor="revert",
+            source=f"revert of {original.id}",
+            subject=finished.summary,
+            run_id=record.id,
+            dirty=transaction.paths(new_journal),
+        )
+        return finished
 
     def _finish(
         self, original: RunRecord, record: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...]
@@ -177,9 +185,6 @@ class Reverter:
         parts.runs.save(replace(original, reverted_by=record.id))
         if original.reverts is not None:
             parts.runs.save(replace(parts.runs.load(original.reverts), reverted_by=None))
-        parts.snapshots.record(
-            actor="revert", source=f"revert of {original.id}", subject=summary, run_id=record.id
-        )
         parts.activity.add(
             "revert.completed",
             level="info",

@@ -238,6 +238,10 @@ class Transaction:
     def root_of(self, intent: FileIntent) -> ScopeRoot:
         return ScopeRoot(intent.scope, intent.key, self._home_root / intent.directory, intent.usage_prefix)
 
+    def paths(self, journal: Journal) -> list[Path]:
+        """The files a journal is about."""
+        return [self._home_root / intent.directory / intent.rel for intent in journal.intents]
+
     def current(self, intent: FileIntent) -> bytes | None:
         """The file's bytes now, None where there is no file."""
         files = self._files_of(self.root_of(intent))

@@ -51,6 +51,8 @@ class HandEdits:
 
     def pin(self, context: ScopeContext, path: str, pinned: bool) -> None:
         self._store(context, []).pin(path, pinned)
+        subject = "Pinned by hand" if pinned else "Unpinned by hand"
+        self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=[])
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
         changed: list[Path] = []

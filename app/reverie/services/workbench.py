@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Collection, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from reverie.dream.coverage import Status, status_of
@@ -293,7 +293,7 @@ class Workbench:
             root,
             home.caps,
             usage,
-            lambda rel: home.usage_key(root, rel),
+            partial(home.usage_key, root),
             previous=previous,
             dirty=dirty if previous is not None else None,
         )
