@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QActionEvent, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 _FEWEST_CHARS = 5
+_RESIZING = (QEvent.Type.FontChange, QEvent.Type.StyleChange)
 
 
 class FitPushButton(QPushButton):
@@ -14,28 +15,40 @@ class FitPushButton(QPushButton):
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._whole = text
+        self._whole = ""
+        self._hint = QSize()
         self.say(text)
 
     def say(self, text: str, tip: str = "") -> None:
         self._whole = text
         self.setAccessibleName(text)
         self.setToolTip(tip)
-        self._fit()
-        self.updateGeometry()
+        self._measure()
 
     def sizeHint(self) -> QSize:
-        return _with_whole(self, super().sizeHint(), self._whole)
+        return self._hint
 
     def minimumSizeHint(self) -> QSize:
-        return _smallest(self, self.sizeHint(), self._whole)
+        return _smallest(self, self._hint, self._whole)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in _RESIZING:
+            self._measure()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
 
+    def _measure(self) -> None:
+        """The size it wants is that of the whole text, whatever is shown now."""
+        self.setText(self._whole)
+        self._hint = super().sizeHint()
+        self._fit()
+        self.updateGeometry()
+
     def _fit(self) -> None:
-        self.setText(_shortened(self, self._whole, self.sizeHint().width()))
+        self.setText(_shortened(self, self._whole, self._hint.width()))
 
 
 class FitToolButton(QToolButton):
@@ -44,12 +57,18 @@ class FitToolButton(QToolButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._whole = ""
+        self._hint = QSize()
 
     def sizeHint(self) -> QSize:
-        return _with_whole(self, super().sizeHint(), self._whole)
+        return self._hint
 
     def minimumSizeHint(self) -> QSize:
-        return _smallest(self, self.sizeHint(), self._whole)
+        return _smallest(self, self._hint, self._whole)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in _RESIZING:
+            self.take_action_text()
 
     def actionEvent(self, event: QActionEvent) -> None:
         super().actionEvent(event)
@@ -60,6 +79,8 @@ class FitToolButton(QToolButton):
         action = self.defaultAction()
         if action is not None:
             self._whole = action.iconText()
+            self.setText(self._whole)
+            self._hint = super().sizeHint()
             self._fit()
             self.updateGeometry()
 
@@ -68,13 +89,7 @@ class FitToolButton(QToolButton):
         self._fit()
 
     def _fit(self) -> None:
-        self.setText(_shortened(self, self._whole, self.sizeHint().width()))
-
-
-def _with_whole(button: QPushButton | QToolButton, hint: QSize, whole: str) -> QSize:
-    metrics = QFontMetrics(button.font())
-    extra = metrics.horizontalAdvance(whole) - metrics.horizontalAdvance(button.text())
-    return QSize(hint.width() + max(0, extra), hint.height())
+        self.setText(_shortened(self, self._whole, self._hint.width()))
 
 
 def _smallest(button: QPushButton | QToolButton, hint: QSize, whole: str) -> QSize:
@@ -84,6 +99,9 @@ def _smallest(button: QPushButton | QToolButton, hint: QSize, whole: str) -> QSi
 
 
 def _shortened(button: QPushButton | QToolButton, whole: str, wanted: int) -> str:
+    missing = wanted - button.width()
+    if missing <= 0:
+        return whole
     metrics = QFontMetrics(button.font())
-    room = metrics.horizontalAdvance(whole) - max(0, wanted - button.width())
-    return metrics.elidedText(whole, Qt.TextElideMode.ElideRight, max(0, room))
+    room = max(0, metrics.horizontalAdvance(whole) - missing)
+    return metrics.elidedText(whole, Qt.TextElideMode.ElideRight, room)

@@ -74,7 +74,7 @@ class MainWindow(QMainWindow):
         self._follow()
 
     def _lay_out(self) -> None:
-        self.setWindowTitle(self.tr("Reverie"))
+        self.setWindowTitle("Reverie[*]")
         self.resize(1240, 780)
         self.tabs.setDocumentMode(True)
         self.tabs.setTabBarAutoHide(True)
@@ -183,7 +183,7 @@ class MainWindow(QMainWindow):
         facts = (place.reason, place.below, place.workspace_id)
         self.tab.show_place(self.picker.text_of(place), " · ".join(fact for fact in facts if fact))
         self.setWindowTitle(
-            self.tr("{place} – {home} – Reverie").format(
+            self.tr("{place}[*] – {home}").format(
                 place=visible(place.title), home=visible(session.info.label)
             )
         )

@@ -102,10 +102,14 @@ def _workspace_node(home: str, project: str, workspace: Workspace) -> Node:
         workspace.id,
         workspace.bucket,
         marks,
-        ", ".join(workspace.project_paths) if workspace.multi_project else project,
+        ", ".join(map(_last, workspace.project_paths)) if workspace.multi_project else project,
         sign,
     )
     return Node("w:" + workspace.id, place)
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2] or path
 
 
 class PickerModel(NodeModel):

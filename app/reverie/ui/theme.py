@@ -157,11 +157,12 @@ class CalmSelection(QObject):
     def __init__(self, view: QWidget) -> None:
         super().__init__(view)
         self._view = view
+        self._applying = False
         view.installEventFilter(self)
         self._apply()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ApplicationPaletteChange:
+        if event.type() == QEvent.Type.PaletteChange and not self._applying:
             self._apply()
         return False
 
@@ -174,7 +175,9 @@ class CalmSelection(QObject):
             back = system.color(group, QPalette.ColorRole.Highlight)
             if contrast(text, back) < TEXT_CONTRAST:
                 own.setColor(group, QPalette.ColorRole.Highlight, readable(back, text))
+        self._applying = True
         self._view.setPalette(own)
+        self._applying = False
 
 
 def dark_palette() -> QPalette:

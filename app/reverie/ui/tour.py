@@ -177,7 +177,10 @@ class Guide:
         self._picture(name)
 
     def _narrow(self) -> None:
+        from PySide6.QtCore import QCoreApplication
+
         self._window.picker.hide()
+        QCoreApplication.processEvents()  # the window asks for less room only then
         self._window.resize(*NARROW)
         self._picture("6-narrow")
         self._window.picker.show()

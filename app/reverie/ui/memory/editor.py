@@ -7,10 +7,11 @@ is one widget whose document is exchanged, so that every file keeps its own undo
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QTextCursor
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
+    QPlainTextDocumentLayout,
     QPlainTextEdit,
     QSizePolicy,
     QStackedLayout,
@@ -121,13 +122,15 @@ class EditorPane(QWidget):
         self._measure.setSingleShot(True)
         self._measure.setInterval(_MEASURE_MS)
         self._measure.timeout.connect(self._show_size)
-        self._empty_document = self.text.document()
+        # The view deletes the document it was born with as soon as it gets another.
+        self._empty_document = QTextDocument(self)
+        self._empty_document.setDocumentLayout(QPlainTextDocumentLayout(self._empty_document))
         self._lay_out()
         self.clear()
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
-        head.setContentsMargins(UNIT, UNIT, UNIT, 0)
+        head.setContentsMargins(GAP, UNIT, GAP, 0)
         head.setSpacing(GAP)
         head.addWidget(self.path, 1)
         head.addWidget(self.mark)

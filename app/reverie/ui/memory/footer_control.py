@@ -167,8 +167,7 @@ class FooterControl(QObject):
         if self._review is None:
             self._review = self._new_dialog(with_list=False)
         self._review.show_runs(self._session.workbench, run_id)
-        self._review.show()
-        self._review.raise_()
+        _bring_up(self._review)
 
     @property
     def review_dialog(self) -> RunsDialog | None:
@@ -182,8 +181,7 @@ class FooterControl(QObject):
         if self._runs is None:
             self._runs = self._new_dialog(with_list=True)
         self._runs.show_runs(self._session.workbench)
-        self._runs.show()
-        self._runs.raise_()
+        _bring_up(self._runs)
 
     @Slot()
     def runs_changed(self) -> None:
@@ -198,3 +196,12 @@ class FooterControl(QObject):
         dialog = RunsDialog(self._lanes.scan, self._icons, self._window, with_list=with_list)
         dialog.revert.connect(self.revert)
         return dialog
+
+
+def _bring_up(dialog: RunsDialog) -> None:
+    """A dialog that is open already may lie behind the window."""
+    if dialog.isVisible():
+        dialog.raise_()
+        dialog.activateWindow()
+    else:
+        dialog.show()

@@ -35,7 +35,7 @@ from reverie.ui.memory.diff_view import DiffView
 from reverie.ui.memory.run_panel import op_words
 from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
 from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.theme import GAP, MARGIN, UNIT
 
 if TYPE_CHECKING:
     from reverie.services.views import FileChange, RevertView, RunSummary
@@ -63,7 +63,7 @@ def reviewed(changes: Sequence[FileChange], ops: Sequence[Mapping[str, Any]] = (
         Reviewed(
             change.path,
             _verb(change),
-            change.note,
+            change.note.partition(": ")[2],
             unified(change.before, change.after, change.path.removeprefix("/")),
             applied=True,
         )
@@ -102,6 +102,8 @@ class ReviewPane(QWidget):
         self.files.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         self.files.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.files.currentRowChanged.connect(self._show_line)
+        self.note = WrapLabel()
+        self.note.hide()
         self.diff = DiffView()
         self.message = MessageBar(icons, "review-message", closable=False)
         self.undo = QPushButton(icons.icon("undo"), self.tr("Undo this run"))
@@ -122,7 +124,7 @@ class ReviewPane(QWidget):
         head.addWidget(self.undo, 0, Qt.AlignmentFlag.AlignTop)
         self.splitter = QSplitter()
         self.splitter.addWidget(self.files)
-        self.splitter.addWidget(self.diff)
+        self.splitter.addWidget(self._right())
         self.splitter.setStretchFactor(0, 2)
         self.splitter.setStretchFactor(1, 5)
         self.splitter.setSizes([260, 620])
@@ -133,6 +135,16 @@ class ReviewPane(QWidget):
         outer.addLayout(head)
         outer.addWidget(self.message)
         outer.addWidget(self.splitter, 1)
+
+    def _right(self) -> QWidget:
+        """The diff, and above it why."""
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(UNIT)
+        column.addWidget(self.note)
+        column.addWidget(self.diff, 1)
+        return right
 
     def show_run(self, workbench: Workbench, run: RunSummary) -> None:
         """Read and show what `run` changed."""
@@ -221,8 +233,12 @@ class ReviewPane(QWidget):
         if not 0 <= row < len(self._lines):
             return
         line = self._lines[row]
-        note = f"{line.note}\n\n" if line.note and not line.applied else ""
-        self.diff.show_diff(note + line.diff if line.diff or note else self.tr("No change of the text."))
+        self.note.say(line.note)
+        self.note.setVisible(bool(line.note))
+        if line.diff:
+            self.diff.show_diff(line.diff)
+        else:
+            self.diff.show_diff(self.tr("No change of the text.") if line.applied else "")
 
     @Slot()
     def _ask_revert(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
@@ -43,6 +43,7 @@ from reverie.ui.theme import theme_of
 
 SIDE_BY_SIDE = 640
 LEFT_WIDTH = 490
+NARROWEST = 320
 
 
 class MemoryTab(QWidget):
@@ -370,6 +371,10 @@ class MemoryTab(QWidget):
         )
 
     # Width
+
+    def minimumSizeHint(self) -> QSize:
+        """Side by side it needs more, but it is not side by side when it has less."""
+        return QSize(NARROWEST, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

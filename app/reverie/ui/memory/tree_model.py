@@ -217,7 +217,7 @@ class MemoryTreeModel(NodeModel):
         if usage.pinned:
             facts.append(self.tr("Pinned: a consolidation never deletes or renames it"))
         if data.changed:
-            facts.append(self.tr("Edited by someone else since you last opened it"))
+            facts.append(self.tr("Changed by an agent or a consolidation since you last opened it"))
         if not file.seen_by_agent:
             facts.append(self.tr("The agent does not see it: {reason}").format(reason=file.unseen_reason))
         if data.path in self._modified:
@@ -230,7 +230,7 @@ class MemoryTreeModel(NodeModel):
         if look.pinned:
             parts.append(self.tr("pinned"))
         if look.badge:
-            parts.append(self.tr("edited by someone else"))
+            parts.append(self.tr("changed since you last opened it"))
         if look.warning:
             parts.append(self.tr("warning"))
         if look.modified:
