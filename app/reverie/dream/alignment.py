@@ -96,8 +96,6 @@ def _compatible(a: Token, b: Token) -> bool:
 def _pair_alike(
     small: Wording, large: Wording, pairs: list[tuple[int, int]], used_small: set[int], used_large: set[int]
 ) -> None:
-    from rapidfuzz.fuzz import ratio
-
     used_small |= {a for a, _b in pairs}
     used_large |= {b for _a, b in pairs}
     for number, token in enumerate(small.tokens):
@@ -115,21 +113,32 @@ def _pair_alike(
                 used_small.add(number + 1)
                 used_large.add(other)
                 break
-            if _alike(token, candidate) and ratio(token.canon, candidate.canon) >= 88:
+            if _alike(token, candidate):
                 pairs.append((number, other))
                 used_large.add(other)
                 break
 
 
 def _alike(a: Token, b: Token) -> bool:
-    """Whether two words may be one word, inflected or misspelt; names, numbers and identifiers never."""
-    return (
-        a.kind in ("word", "weak")
-        and b.kind in ("word", "weak")
-        and len(a.canon) >= 5
-        and len(b.canon) >= 5
-        and a.canon[:3] == b.canon[:3]
-    )
+    """Whether two words may be one word, inflected or misspelt: letters missing or two of them exchanged. Another
+    letter in the place of one makes another word; and names, numbers and identifiers are never alike."""
+    if a.kind not in ("word", "weak") or b.kind not in ("word", "weak") or a.canon[:3] != b.canon[:3]:
+        return False
+    shorter, longer = sorted((a.canon, b.canon), key=len)
+    if len(shorter) < 5 or len(longer) - len(shorter) > 2:
+        return False
+    if len(shorter) == len(longer):
+        return sorted(shorter) == sorted(longer) and _distance(shorter, longer) == 1
+    from rapidfuzz.distance import LCSseq
+
+    return LCSseq.similarity(shorter, longer) == len(shorter)
+
+
+def _distance(a: str, b: str) -> int:
+    """Edits with an exchange of neighbours counting as one."""
+    from rapidfuzz.distance import OSA
+
+    return OSA.distance(a, b)
 
 
 def _is_compound(whole: Token, tokens: Sequence[Token], at: int, used: set[int]) -> bool:

@@ -24,11 +24,12 @@ class FrontKey:
 @dataclass(frozen=True, slots=True)
 class FrontKeys:
     """`movable`: the block is a plain indented mapping without anchors, so that its keys can stand elsewhere.
-    `preamble` are the lines above the first key."""
+    `preamble` are the lines above the first key, `description` is the one given, if it is text."""
 
     keys: tuple[FrontKey, ...]
     movable: bool
     preamble: tuple[str, ...] = ()
+    description: str | None = None
 
     def meanings(self) -> dict[str, object]:
         """Values by key, the description left out: what it says is merged, not compared."""
@@ -65,7 +66,9 @@ def read_keys(text: str) -> FrontKeys | None:
         and all(key.value.text and raw[start] not in "?-%" for (key, _value), start in zip(pairs, starts, strict=True))
         and not any(_has_anchor(value) for _key, value in pairs)
     )
-    return FrontKeys(keys, movable, _lines(raw[: starts[0]]) if starts else ())
+    entry = root.entry("description")
+    description = entry[1].value.text if entry is not None else None
+    return FrontKeys(keys, movable, _lines(raw[: starts[0]]) if starts else (), description)
 
 
 def outline(node: yaml12.Node) -> object:

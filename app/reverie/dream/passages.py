@@ -26,7 +26,7 @@ _TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{1,}:?\s*(?:\|\s*:?-{1,}:?\s*)*\|?\s*$")
 _SENTENCE_END = re.compile(r"[.!?:;。！？：；…][)\]»”\"'’*_`]*\s*$")
 # A prose line at least this long that ends without punctuation is taken to go on in the next line (UTF-16 or not
 # makes no difference here); shorter lines are taken for entries of a list without bullets.
-_WRAP_LENGTH = 40
+_WRAP_LENGTH = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,19 @@ def fold_line(line: str) -> str:
     """A line without what does not change it: white space, list marker, quote marks of a block, case."""
     bare = _BULLET.sub("", line.strip().lstrip(">").lstrip(), count=1)
     return " ".join(bare.split()).casefold()
+
+
+def is_unfinished(line: str) -> bool:
+    """Whether a line of prose looks as if its sentence went on in the next one."""
+    return len(line.strip()) >= _WRAP_LENGTH and not _SENTENCE_END.search(line)
+
+
+def is_open(passage: Passage) -> bool:
+    """Whether a fenced block is never closed, so that all that follows would be code as well."""
+    fence = _FENCE.match(passage.lines[0]) if passage.kind == "code" else None
+    if fence is None:
+        return False
+    return len(passage.lines) == 1 or not passage.lines[-1].strip().startswith(fence.group(1))
 
 
 def split_passages(text: str) -> list[Passage]:
@@ -185,7 +198,7 @@ class _Splitter:
             before, line = self._lines[number - 1], self._lines[number]
             if not line.strip() or self._starts_block(line):
                 break
-            if _SENTENCE_END.search(before) or len(before.strip()) < _WRAP_LENGTH:
+            if not is_unfinished(before):
                 break
             number += 1
         return number

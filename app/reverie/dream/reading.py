@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from reverie.dream import vocabulary as words
@@ -29,7 +29,8 @@ class NoteLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence, list entry, table row or line of code. `line` counts from 1 in the whole text."""
+    """One sentence, list entry, table row or line of code. `line` counts from 1 in the whole text. `common`: many
+    notes have this line, so that it says nothing about the subject of this one."""
 
     wording: Wording
     line: int
@@ -42,6 +43,7 @@ class Statement:
     table: str = ""
     contradiction: bool = False
     anaphoric: bool = False
+    common: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,11 @@ class Reading:
     keys: Mapping[str, object] | None
     doubted: bool
     weight: float
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All that is said, for an order that does not depend on which note comes first."""
+        return tuple(token.canon for each in self.statements for token in each.wording.tokens)
 
     @property
     def loaded(self) -> frozenset[str]:
@@ -95,14 +102,18 @@ _MID_CAPITAL = re.compile(r"(?<=[\w,] )[^\W\d_][^\W_]{2,}")
 _CAPITAL_SHARE = 0.35
 
 
-def read_note(note: NoteLike, check: Callable[[], None] = lambda: None) -> Reading:
-    """Take a note apart."""
+def read_note(
+    note: NoteLike, check: Callable[[], None] = lambda: None, is_common: Callable[[str], bool] = lambda line: False
+) -> Reading:
+    """Take a note apart. `is_common` tells of a line whether many notes have it."""
     block = frontmatter.split(note.text)
     start = block.body_start if block is not None else 0
     body = note.text[start:].removeprefix("\ufeff")
-    description = frontmatter.declared(note.text)
+    keys = read_keys(note.text)
+    description = keys.description if keys is not None else None
     capital_nouns = _has_capital_nouns(body)
     offset = note.text.count("\n", 0, start) + 1
+    doubts = _CONTRADICTION if _CONTRADICTION.search(body) else None
     titles: list[Wording] = []
     statements: list[Statement] = []
     for passage in split_passages(body):
@@ -110,11 +121,12 @@ def read_note(note: NoteLike, check: Callable[[], None] = lambda: None) -> Readi
         if passage.kind == "heading":
             titles.append(read_wording(_heading_text(passage), capital_nouns=capital_nouns))
         else:
-            statements += _statements(passage, offset, capital_nouns)
+            found = _statements(passage, offset, capital_nouns, doubts)
+            common = is_common(passage.lines[0])
+            statements += (replace(each, common=True) for each in found) if common else found
     name, folders = name_words(note.path)
     said = [each for each in statements if each.wording.tokens]
     described = read_wording(description or "", capital_nouns=capital_nouns)
-    keys = read_keys(note.text)
     head = {word(each) for each in (*name, *folders)} | described.seen
     for title in titles[:1]:
         head |= title.seen
@@ -208,7 +220,9 @@ def _heading_text(passage: Passage) -> str:
     return passage.lines[0].strip().strip("#").strip()
 
 
-def _statements(passage: Passage, offset: int, capital_nouns: bool) -> Iterator[Statement]:
+def _statements(
+    passage: Passage, offset: int, capital_nouns: bool, doubts: re.Pattern[str] | None
+) -> Iterator[Statement]:
     line = offset + passage.first
     if passage.kind == "code":
         for number, code in enumerate(passage.lines):
@@ -216,7 +230,7 @@ def _statements(passage: Passage, offset: int, capital_nouns: bool) -> Iterator[
                 wording = read_wording(code, code=True)
                 yield Statement(wording, line + number, "code", passage.section, passage.parent)
     elif passage.kind == "row":
-        yield _row(passage, line, capital_nouns)
+        yield _row(passage, line, capital_nouns, doubts)
     elif passage.kind in ("item", "prose"):
         text = " ".join(each.strip().lstrip(">").strip() for each in passage.lines)
         text = _BULLET.sub("", text, count=1) if passage.kind == "item" else text
@@ -224,18 +238,20 @@ def _statements(passage: Passage, offset: int, capital_nouns: bool) -> Iterator[
         state = "" if box is None else ("open" if box[1] == " " else "done")
         text = text[box.end() :] if box else text
         for sentence in split_sentences(text):
-            yield _sentence(sentence, line, passage, state, capital_nouns)
+            yield _sentence(sentence, line, passage, state, capital_nouns, doubts)
 
 
-def _row(passage: Passage, line: int, capital_nouns: bool) -> Statement:
+def _row(passage: Passage, line: int, capital_nouns: bool, doubts: re.Pattern[str] | None) -> Statement:
     cells = table_cells(passage.lines[0])
     wording = read_wording(": ".join(cells), capital_nouns=capital_nouns)
     key = read_wording(cells[0], capital_nouns=capital_nouns).canons
-    contradiction = bool(_CONTRADICTION.search(passage.lines[0]))
+    contradiction = doubts is not None and bool(doubts.search(passage.lines[0]))
     return Statement(wording, line, "row", passage.section, passage.parent, key=key, table=passage.table, contradiction=contradiction)
 
 
-def _sentence(text: str, line: int, passage: Passage, state: str, capital_nouns: bool) -> Statement:
+def _sentence(
+    text: str, line: int, passage: Passage, state: str, capital_nouns: bool, doubts: re.Pattern[str] | None
+) -> Statement:
     key = _KEY.match(text)
     canons = frozenset[str]()
     if key is not None and len(key[0].split()) <= 6:
@@ -249,7 +265,7 @@ def _sentence(text: str, line: int, passage: Passage, state: str, capital_nouns:
         state=state,
         ordered=passage.ordered,
         key=canons,
-        contradiction=bool(_CONTRADICTION.search(text)),
+        contradiction=doubts is not None and bool(doubts.search(text)),
         anaphoric=text.split(" ", 1)[0].strip("*_'`").casefold() in words.PRONOUNS,
     )
 

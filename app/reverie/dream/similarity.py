@@ -68,7 +68,7 @@ def compare(a: Reading, b: Reading, check: Callable[[], None], *, same_body: boo
         if a.is_placeholder:
             vetoes.append("they hold nothing but a placeholder")
         return _verdict(1.0, vetoes, "their bodies are the same")
-    small, large = sorted((a, b), key=lambda reading: reading.weight)
+    small, large = sorted((a, b), key=lambda reading: (reading.weight, len(reading.statements), reading.said))
     if small.weight < _LEAST_WEIGHT:
         return Verdict(False, 0.0, ("one of them says too little to tell",))
     if vetoes:
@@ -77,9 +77,21 @@ def compare(a: Reading, b: Reading, check: Callable[[], None], *, same_body: boo
     threshold = SUBSET_THRESHOLD if small.weight < _SUBSET_RATIO * large.weight else THRESHOLD
     if found.score < threshold:
         return Verdict(False, found.score, (f"only {found.score:.0%} of one is found in the other",))
+    if not _is_evidence(small, large, found):
+        return Verdict(False, found.score, ("what they share stands in many notes",))
     vetoes += islice(_content_vetoes(small, large, found, check), _SHOWN_REASONS)
     kept = f"{len(found.kept)} of {len(small.statements)} statements are found in the other note"
     return _verdict(found.score, vetoes, kept)
+
+
+def _is_evidence(small: Reading, large: Reading, found: Alignment) -> bool:
+    """Whether the two share enough besides boilerplate; two notes of which neither says more need no such proof."""
+    linked = {link.large for link in found.links}
+    if len(found.kept) == len(small.statements) and len(linked) == len(large.statements):
+        return True
+    own = [(number, each.wording.weight) for number, each in enumerate(small.statements) if not each.common]
+    shared = sum(weight for number, weight in own if number in found.kept)
+    return shared >= _LEAST_WEIGHT and shared >= THRESHOLD * sum(weight for _number, weight in own)
 
 
 def _content_vetoes(

@@ -361,10 +361,9 @@ FORMER_CUES = (
     r"(?<!\bis )(?<!\bare )(?<!\bbe )\bused to\b|\bformerly\b|\bpreviously\b|\buntil recently\b|\bback then\b|"
     r"\b(?:früher|ehemals|autrefois|antes era|раньше)\b|以前|かつて|曾经|예전"
 )
-PAST_CUES = (
-    r"\b(?:was|were|used to|formerly|previously|until recently|had been|war|waren|wurde|wurden|était|étaient|"
-    r"fue|eran?|был|была|были)\b"
-)
+FUTURE_TRIGGERS = _words("will going plan plans planned planning upcoming next geplant planeado")
+FORMER_TRIGGERS = _words("used formerly previously recently back ehemals autrefois antes")
+PAST_WORDS = _words("was were war waren wurde wurden était étaient fue era eran был была были")
 
 NUMBER_WORDS = {
     "zero": "0", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",

@@ -79,30 +79,38 @@ _QUOTES = str.maketrans(
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\(<?([^()\s]*)>?[^()]*\)")
 _EMPHASIS = re.compile(r"(?<![\w/*.])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/*])(?:\*{1,3}|_{1,3}|~~)(?![\w/*])")
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
+# Each phrase with the words of which one must be there: most statements have none and skip the search.
 _PHRASES = tuple(
-    (re.compile(pattern, re.IGNORECASE), replacement)
-    for pattern, replacement in (
-        (r"\b(?:at most|no more than|not more than|no longer than|not exceed(?:ing)?|up to|bis zu|au plus|"
-         r"como máximo|a lo sumo|less than|fewer than|under(?= \d)|below(?= \d)|weniger als|moins de|menos de)\b|"
-         r"(?<=\s)(?:<=|≤|<)(?=\s?\d)|≤", " bound:upper "),
-        (r"\b(?:max|maximum|höchstens|maximal)(?:\.|\b)(?: of\b)?", " bound:upper "),
-        (r"\b(?:at least|more than|greater than|no less than|no fewer than|not less than|over(?= \d)|above(?= \d)|"
-         r"mehr als|au moins|plus de(?= \d)|al menos|más de|exceed(?:s|ing)?)\b|(?<=\s)(?:>=|≥|>)(?=\s?\d)|≥",
-         " bound:lower "),
-        (r"\b(?:minimum|mindestens|minimal|min(?=\.? \d))\b(?: of\b)?", " bound:lower "),
-        (r"\binstead of\b|\brather than\b|\bau lieu de\b|\bplutôt que\b|\ben lugar de\b|\bas opposed to\b", " statt "),
-        (r"\bprior to\b", " before "), (r"\b(?:has|have|had) to\b", " must "), (r"\bpull[ -]requests?\b", " pr "),
-        (r"\bnext to\b", " beside "), (r"\bstandard library\b", " stdlib "), (r"\bin order to\b", " to "),
-        (r"\bas soon as\b|\bonce\b(?= (?:the|a|an|it|they|all)\b)", " when "),
-        (r"\be\.g\.|\bi\.e\.|\bz\. ?b\.|\bfor example\b|\bper cent\b(?=x)|\bp\. ?ex\.", " "),
-        (r"\b(?:every|each|per) day\b", " daily "), (r"\b(?:every|each|per|a) month\b", " monthly "),
-        (r"\b(?:every|each|per) week\b", " weekly "), (r"\b(?:every|each|per) (?:hour)\b", " hourly "),
-        (r"\b(?:every|each|per) year\b", " yearly "), (r"\bper cent\b|\bpour cent\b", " percent "),
-        (r"\bcan ?not\b", " cannot "), (r"\bn't\b", " not "),
-        (r"\bno longer\b|\bnot any ?more\b", " not "), (r"\bfree of\b", " without "),
-        (r"\b(do|does|did|is|are|was|were|has|have|had|wo|would|should|could|must|need|ca|might)n't\b", " not "),
+    (frozenset(triggers.split()), re.compile(pattern, re.IGNORECASE), replacement)
+    for triggers, pattern, replacement in (
+        ("most more longer exceed exceeding up zu plus máximo sumo less fewer under below weniger moins menos",
+         r"\b(?:at most|no more than|not more than|no longer than|not exceed(?:ing)?|up to|bis zu|au plus|"
+         r"como máximo|a lo sumo|less than|fewer than|under(?= \d)|below(?= \d)|weniger als|moins de|menos de)\b",
+         " bound:upper "),
+        ("max maximum höchstens maximal", r"\b(?:max|maximum|höchstens|maximal)(?:\.|\b)(?: of\b)?", " bound:upper "),
+        ("least more greater less fewer over above mehr moins plus menos más exceed exceeds exceeding",
+         r"\b(?:at least|more than|greater than|no less than|no fewer than|not less than|over(?= \d)|above(?= \d)|"
+         r"mehr als|au moins|plus de(?= \d)|al menos|más de|exceed(?:s|ing)?)\b", " bound:lower "),
+        ("minimum mindestens minimal min",
+         r"\b(?:minimum|mindestens|minimal|min(?=\.? \d))\b(?: of\b)?", " bound:lower "),
+        ("instead rather lieu plutôt lugar opposed",
+         r"\binstead of\b|\brather than\b|\bau lieu de\b|\bplutôt que\b|\ben lugar de\b|\bas opposed to\b", " statt "),
+        ("prior", r"\bprior to\b", " before "), ("has have had", r"\b(?:has|have|had) to\b", " must "),
+        ("pull", r"\bpull[ -]requests?\b", " pr "), ("next", r"\bnext to\b", " beside "),
+        ("standard", r"\bstandard library\b", " stdlib "), ("order", r"\bin order to\b", " to "),
+        ("soon once", r"\bas soon as\b|\bonce\b(?= (?:the|a|an|it|they|all)\b)", " when "),
+        ("e i z p example", r"\be\.g\.|\bi\.e\.|\bz\. ?b\.|\bfor example\b|\bp\. ?ex\.", " "),
+        ("day", r"\b(?:every|each|per) day\b", " daily "), ("hour", r"\b(?:every|each|per) hour\b", " hourly "),
+        ("week", r"\b(?:every|each|per) week\b", " weekly "), ("year", r"\b(?:every|each|per) year\b", " yearly "),
+        ("month", r"\b(?:every|each|per|a) month\b", " monthly "),
+        ("cent", r"\bper cent\b|\bpour cent\b", " percent "), ("can", r"\bcan ?not\b", " cannot "),
+        ("longer anymore more", r"\bno longer\b|\bnot any ?more\b", " not "), ("free", r"\bfree of\b", " without "),
+        ("t", r"\b(\w+?)n't\b", r" \1 not "),
     )
 )  # fmt: skip
+_TRIGGERS = frozenset().union(*(triggers for triggers, _pattern, _replacement in _PHRASES))
+_COMPARISON = re.compile(r"(?<=\s)(?:<=|<)(?=\s?\d)|≤|(?<=\s)(?:>=|>)(?=\s?\d)|≥")
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
 _MONTH = "|".join(sorted(words.MONTHS, key=len, reverse=True))
 _UNIT = "|".join(sorted((re.escape(unit) for unit in words.UNITS if ord(unit[0]) < 0x2E80), key=len, reverse=True))
 _CJK_UNIT = "|".join(sorted((unit for unit in words.UNITS if ord(unit[0]) >= 0x2E80), key=len, reverse=True))
@@ -140,7 +148,6 @@ _HANGUL_NOT = re.compile(words.HANGUL_NEGATION)
 _HANGUL_PARTICLE = re.compile(words.HANGUL_PARTICLES)
 _FORMER = re.compile(words.FORMER_CUES, re.IGNORECASE)
 _FUTURE = re.compile(words.FUTURE_CUES, re.IGNORECASE)
-_PAST = re.compile(words.PAST_CUES, re.IGNORECASE)
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)'", re.IGNORECASE)
 _BOUNDARY_WORDS = frozenset("and but aber sondern und mais et pero y while whereas но и".split())
 
@@ -181,16 +188,25 @@ _WEAK = frozenset(words.WEAK_WORDS | {word(text) for text in words.WEAK_WORDS if
 
 def fold_text(text: str) -> str:
     """Markup, typographic characters and fixed phrases folded; code spans lose their marks."""
-    text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).translate(_QUOTES)
-    text = _LINK.sub(r"\1 \2", text)
-    text = _SCRIPT_CHANGE.sub(" ", _EMPHASIS.sub("", text))
-    for pattern, replacement in _PHRASES:
-        text = pattern.sub(replacement, text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).translate(_QUOTES)
+        text = _SCRIPT_CHANGE.sub(" ", text)
+    if "](" in text:
+        text = _LINK.sub(r"\1 \2", text)
+    text = _EMPHASIS.sub("", text) if "*" in text or "_" in text or "~" in text else text
+    triggers = _TRIGGERS.intersection(_PLAIN_WORD.findall(text.casefold()))
+    if triggers:
+        for wanted, pattern, replacement in _PHRASES:
+            if not wanted.isdisjoint(triggers):
+                text = pattern.sub(replacement, text)
+    if _COMPARISON.search(text):
+        text = _COMPARISON.sub(lambda match: " bound:upper " if match[0] in "<=≤" else " bound:lower ", text)
     return text
 
 
+@lru_cache(maxsize=4096)
 def read_wording(text: str, *, code: bool = False, capital_nouns: bool = False) -> Wording:
-    """The tokens of one statement. `code`: a line of code, where each word is an identifier and nothing is negated."""
+    """The tokens of one statement; the same lines come again and again, so the last few are remembered. `code`: a line of code, where each word is an identifier and nothing is negated."""
     return _Reader(text, code, capital_nouns).read()
 
 
@@ -233,9 +249,9 @@ class _Reader:
             negative=self._negative_script(text),
             passive=not self._code and bool(self._seen & words.PASSIVE_BY),
             question=self._raw.rstrip(" *_)\"'").endswith(("?", "？")),
-            past=bool(_PAST.search(text)),
-            former=bool(_FORMER.search(text)),
-            future=bool(_FUTURE.search(text)),
+            past=not self._seen.isdisjoint(words.PAST_WORDS),
+            former=self._has(_FORMER, words.FORMER_TRIGGERS, text),
+            future=self._has(_FUTURE, words.FUTURE_TRIGGERS, text),
             ordered=self._arrows or bool(self._seen & words.SEQUENCE),
             clauses=self._clause_numbers(),
             weight=sum(token.weight for token in tokens),
@@ -260,9 +276,12 @@ class _Reader:
         return "".join(pieces)
 
     def _take(self, match: re.Match[str], text: str) -> None:
-        kind = next(name for name in _GROUP_NAMES if match.group(name) is not None)
+        # The outermost group: of nested ones it is closed last.
+        kind = match.lastgroup or ""
         whole = match.group(kind)
-        code = self._code or any(start <= match.start() < end for start, end in self._spans)
+        code = self._code or (
+            bool(self._spans) and any(start <= match.start() < end for start, end in self._spans)
+        )
         if kind == "clause":
             if not code:
                 self._end_clause()
@@ -424,15 +443,17 @@ class _Reader:
         before = text[:start].rstrip(" \"'(*_-")
         return not before or before[-1] in ".!?:;|>]"
 
+    def _has(self, cue: re.Pattern[str], triggers: frozenset[str], text: str) -> bool:
+        """Whether a cue stands there; looked for only where one of its words was seen or other scripts are used."""
+        return not (text.isascii() and self._seen.isdisjoint(triggers)) and bool(cue.search(text))
+
     def _negative_script(self, text: str) -> bool:
+        if text.isascii():
+            return False
         return bool(_CJK_NOT.search(_CJK_NOT_NOT.sub("", text)) or _HANGUL_NOT.search(text))
 
 
 _EDGES = {"path": ".:/*-_+#", "url": ".,:"}
-_GROUP_NAMES = (
-    "url", "iso", "dmy", "mdy", "time", "version", "arrow", "bound", "cjkword", "hangul", "money", "number", "flag",
-    "path", "word", "clause",
-)  # fmt: skip
 
 
 def _date(kind: str, match: re.Match[str]) -> Token:
