@@ -155,7 +155,7 @@ class MainWindow(QMainWindow):
 
     @Slot(str, object)
     def _on_open_failed(self, path: str, error: MendableError) -> None:
-        log.warning("home not opened: %s", error.title)
+        log.info("home not opened: %s", error.title)
         if self._session is None:
             self._gave_up = True
             self.tab.show_notice(self.tr("This home could not be opened"), str(error))

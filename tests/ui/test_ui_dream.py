@@ -1,0 +1,214 @@
+"""A consolidation by the button, and by somebody else: views follow the disk, never the button."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ui_windows import ACME, BACKFILL, INGEST, SEVERAL, Driver, Windows
+
+from reverie.homes.base import Scope
+
+STORE = "memory/project/data-pipeline-21ca8fe13a59"
+
+
+def coverage(home: Path) -> Any:
+    return json.loads((home / "memory-consolidation.json").read_text())
+
+
+def looks(driver: Driver) -> Any:
+    """Everything a person sees of the views that a dream changes."""
+    return (
+        {scope: driver.row(scope).text for scope in Scope},
+        {scope: driver.paths(scope) for scope in Scope},
+    )
+
+
+def test_the_button_consolidates_and_every_view_follows(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    assert driver.row(Scope.WORKSPACE).text.endswith("compaction, 2\u00a0changes")
+    assert driver.consolidate() == "completed"
+    driver.until(lambda: driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now, manual"))
+    driver.until(lambda: "api/v2/pagination/cursor-notes.md" not in driver.paths())
+    driver.until(lambda: "commit-messages.md" not in driver.paths(Scope.GLOBAL))
+    assert driver.row(Scope.PROJECT).text.startswith("just\u00a0now, manual")
+    assert {"deploy.md", "deploy-staging.md"} <= driver.paths()
+    assert driver.footer.panel.result.keys == ("review", "revert")
+
+
+def test_with_the_watcher_stopped_a_dream_changes_no_view(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.session.watcher.stop()
+    before, tree, status = looks(driver), driver.tab.model.tree, driver.session.status
+    last_run = coverage(home)["workspaces"][ACME]["lastRunAt"]
+    assert driver.consolidate() == "completed"
+    driver.settle()
+    assert coverage(home)["workspaces"][ACME]["lastRunAt"] > last_run, "it did happen"
+    assert not driver.footer.panel.result.isHidden(), "its result is told"
+    assert looks(driver) == before
+    assert driver.tab.model.tree is tree
+    assert driver.session.status is status
+
+
+def test_a_consolidation_in_a_terminal_looks_the_same(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    result = windows.command("consolidate", "--home", str(home), "--workspace", ACME, "--json")
+    assert result.returncode == 0, result.stderr
+    driver.until(lambda: driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now, manual"))
+    driver.until(lambda: "api/v2/pagination/cursor-notes.md" not in driver.paths())
+    record = json.loads(result.stdout)
+    applied = sum(op["applied"] for op in record["ops"])
+    for scope in Scope:
+        assert driver.row(scope).text == f"just\u00a0now, manual, {applied}\u00a0changes"
+    assert driver.footer.panel.result.isHidden(), "nobody pressed the button here"
+
+
+def test_siblings_share_the_project_row_and_keep_their_own(windows: Windows, home: Path) -> None:
+    for name in ("duplicate-one.md", "duplicate-two.md"):
+        (home / STORE / name).write_text(
+            "---\ndescription: Twice the same\n---\n\nThe very same text, twice.\n"
+        )
+    one, other = windows.open(home, INGEST), windows.open(home, BACKFILL)
+    workspace_row = other.row(Scope.WORKSPACE)
+    assert workspace_row.state == "never"
+    assert one.consolidate() == "completed"
+    for driver in (one, other):
+        driver.until(lambda driver=driver: driver.row(Scope.PROJECT).text.startswith("just\u00a0now, manual"))
+        driver.until(lambda driver=driver: "duplicate-two.md" not in driver.paths())
+    assert one.row(Scope.PROJECT) == other.row(Scope.PROJECT)
+    assert one.row(Scope.GLOBAL) == other.row(Scope.GLOBAL)
+    other.settle()
+    assert other.row(Scope.WORKSPACE) == workspace_row, "the sibling's own row is unchanged"
+    assert one.row(Scope.WORKSPACE).state == "record"
+
+
+def test_over_several_projects_no_project_record_is_written(windows: Windows, home: Path) -> None:
+    driver = windows.open(home, SEVERAL)
+    projects = coverage(home)["projects"]
+    assert driver.consolidate() in ("completed", "unchanged")
+    driver.until(lambda: driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now"))
+    assert driver.row(Scope.PROJECT).state == "unavailable"
+    assert coverage(home)["projects"] == projects
+
+
+def test_a_coverage_that_somebody_writes_updates_the_footer(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    data = coverage(home)
+    data["workspaces"][ACME] |= {"trigger": "archive", "ops": [], "lastRunAt": 1_786_528_649_810}
+    (home / "memory-consolidation.json").write_text(json.dumps(data))
+    driver.until(lambda: "archive, no\u00a0changes" in driver.row(Scope.WORKSPACE).text)
+
+
+def test_a_home_from_before_projects_were_covered_says_never_and_then_when(
+    windows: Windows, tmp_path: Path
+) -> None:
+    from helpers.samples import copy_sample
+
+    home = copy_sample("mux-home-legacy", tmp_path)
+    driver = windows.open(home, "2b3c4d5e6f")
+    assert driver.row(Scope.PROJECT).state == "never"
+    assert driver.consolidate() in ("completed", "unchanged")
+    driver.until(lambda: driver.row(Scope.PROJECT).state == "record")
+
+
+def test_a_preview_changes_nothing_and_offers_to_do_it(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    before, data = looks(driver), coverage(home)
+    driver.do("dream.preview")
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    driver.settle()
+    assert driver.footer.panel.result.keys == ("review", "run")
+    assert looks(driver) == before
+    assert coverage(home) == data
+    driver.footer.panel.result.button("review").click()
+    dialog = driver.tab.dreams.review_dialog
+    assert dialog is not None
+    driver.until(lambda: dialog.is_read)
+    assert dialog.pane.files.count() > 0
+    assert not dialog.pane.undo.isEnabled(), "there is nothing to undo"
+
+
+def test_a_run_is_reviewed_and_undone_from_the_list(windows: Windows, home: Path) -> None:
+    kept = {path: path.read_bytes() for path in (home / "memory").rglob("*") if path.is_file()}
+    driver = windows.open(home)
+    assert driver.consolidate() == "completed"
+    driver.settle()
+    driver.do("dream.runs")
+    dialog = driver.tab.dreams._runs
+    assert dialog is not None
+    driver.until(lambda: dialog.is_read)
+    assert dialog.list.count() == 1
+    assert dialog.pane.files.count() >= 4
+    assert "+" in dialog.pane.diff.toPlainText()
+    dialog.pane.undo.click()
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    driver.until(lambda: "commit-messages.md" in driver.paths(Scope.GLOBAL))
+    assert {path: path.read_bytes() for path in kept} == kept
+    driver.until(lambda: dialog.list.count() == 2)
+    driver.settle()
+    assert driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now"), "an undo keeps the coverage"
+
+
+def test_an_undo_keeps_what_a_person_wrote_since_and_says_so(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    assert driver.consolidate() == "completed"
+    changed = home / "memory/global/commit-style.md"
+    changed.write_text("Rewritten from the first to the last line.\n")
+    driver.until(lambda: driver.is_settled())
+    driver.footer.panel.result.button("revert").click()
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    assert "/memories/global/commit-style.md" in driver.footer.panel.result.text
+    assert "Rewritten" in changed.read_text()
+
+
+def test_while_another_process_dreams_the_button_is_off_and_says_why(windows: Windows, home: Path) -> None:
+    import subprocess
+    import sys
+
+    from reverie.dream.service import dream_lease_name
+
+    driver = windows.open(home)
+    code = (
+        "import sys; from pathlib import Path; from reverie.files.lease import Leases\n"
+        "lease = Leases(Path(sys.argv[1])).acquire(sys.argv[2], purpose='dream (launch)')\n"
+        "print('held', flush=True); sys.stdin.readline(); lease.release()"
+    )
+    name = dream_lease_name(driver.session.info.id)
+    windows.profile.ensure(windows.profile.state)
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(windows.profile.leases_database), name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        assert holder.stdout.readline() == "held\n"
+        driver.do("view.refresh")
+        driver.until(lambda: not driver.footer.button.isEnabled())
+        assert str(holder.pid) in driver.tab.dreams.obstacle
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+    driver.until(driver.footer.button.isEnabled)
+
+
+def test_a_refused_run_says_who_is_in_the_way(windows: Windows, home: Path) -> None:
+    """The lease is taken after the button was pressed: the run itself is refused."""
+    driver = windows.open(home)
+    from reverie.dream.service import dream_lease_name
+
+    with driver.session.workbench.parts.leases.acquire(
+        dream_lease_name(driver.session.info.id), purpose="dream (launch)"
+    ):
+        assert driver.consolidate() == "skipped"
+    assert driver.footer.panel.result.text
+    assert driver.footer.panel.result.keys == ()
+
+
+@pytest.mark.parametrize("action", ["dream.model"])
+def test_what_is_not_there_yet_is_off_and_says_why(windows: Windows, home: Path, action: str) -> None:
+    driver = windows.open(home)
+    assert not driver.window.actions_[action].isEnabled()
+    assert "model" in driver.window.actions_[action].toolTip()

@@ -1,0 +1,290 @@
+"""Editing by hand on a real home: nothing typed is lost, nothing unedited is changed, both sides of a
+conflict stay."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ui_windows import SEVERAL, Driver, Windows
+
+from reverie.homes.base import Scope
+from reverie.ui import dialogs
+from reverie.ui.memory.dialogs import NewMemory, PathDialog
+
+PATH = "/memories/project/deploy.md"
+
+
+@pytest.fixture
+def driver(windows: Windows, home: Path) -> Driver:
+    return windows.open(home)
+
+
+def disk(driver: Driver, rel: str = "deploy.md") -> Path:
+    return driver.home / "memory/project/acme-api-db553efff149" / rel
+
+
+def write_outside(file: Path, text: str) -> None:
+    """By a process of its own, as an agent or `vim` would."""
+    code = "import os,sys; p=sys.argv[1]; open(p+'.t','w').write(sys.argv[2]); os.replace(p+'.t', p)"
+    subprocess.run([sys.executable, "-c", code, str(file), text], check=True)
+
+
+def save(driver: Driver) -> None:
+    file = driver.pane.file
+    assert file is not None
+    driver.do("file.save")
+    driver.until(lambda: not file.saving and not file.buffer.modified)
+
+
+def test_a_save_writes_the_text_and_keeps_the_undo_stack(driver: Driver) -> None:
+    file = driver.open(PATH)
+    before = disk(driver).read_text()
+    driver.type("First line.\n")
+    assert driver.window.isWindowModified()
+    assert driver.tab.model.index_at(PATH).data(driver.tab.model.index_at(PATH).model() and 0x0100 + 7)
+    save(driver)
+    assert disk(driver).read_text() == "First line.\n" + before
+    assert not driver.window.isWindowModified()
+    driver.settle()
+    assert driver.pane.banner.isHidden(), "our own write asks nothing"
+    file.document.undo()
+    assert file.text == before
+    assert file.buffer.modified
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"one\r\ntwo\r\n", b"\xef\xbb\xbfone\ntwo", b"one\r\ntwo\nthree\rfour", "nb\u00a0sp\u2028x\n".encode()],
+    ids=["crlf", "bom", "mixed", "odd spaces"],
+)
+def test_what_is_not_edited_keeps_its_bytes(driver: Driver, content: bytes) -> None:
+    disk(driver, "odd.md").write_bytes(content)
+    driver.until(lambda: "odd.md" in driver.paths())
+    file = driver.open("/memories/project/odd.md")
+    file.document.undo()
+    driver.pane.text.moveCursor(driver.pane.text.textCursor().MoveOperation.End)
+    driver.type("!")
+    save(driver)
+    assert disk(driver, "odd.md").read_bytes() == content + b"!"
+
+
+def test_an_unedited_file_follows_the_disk_and_keeps_its_place(driver: Driver) -> None:
+    lines = [f"line {number}\n" for number in range(200)]
+    disk(driver).write_text("".join(lines))
+    file = driver.open(PATH)
+    driver.until(lambda: file.text.startswith("line 0"))
+    cursor = driver.pane.text.textCursor()
+    cursor.setPosition(file.text.index("line 150"))
+    driver.pane.text.setTextCursor(cursor)
+    driver.pane.text.centerCursor()
+    scroll = driver.pane.text.verticalScrollBar().value()
+    write_outside(disk(driver), "".join([*lines[:-1], "the last line\n"]))
+    driver.until(lambda: file.text.endswith("the last line\n"))
+    assert driver.pane.text.textCursor().block().text() == "line 150"
+    assert driver.pane.text.verticalScrollBar().value() == scroll
+    assert not file.buffer.modified
+
+
+def conflict(driver: Driver) -> Any:
+    file = driver.open(PATH)
+    driver.type("mine\n")
+    write_outside(disk(driver), "theirs\n")
+    driver.until(lambda: file.buffer.banner == "conflict")
+    assert not driver.pane.banner.isHidden()
+    return file
+
+
+def test_a_change_under_unsaved_text_asks_and_reload_takes_theirs(driver: Driver) -> None:
+    file = conflict(driver)
+    driver.pane.banner.button("reload").click()
+    assert file.text == "theirs\n"
+    assert driver.pane.banner.isHidden()
+    file.document.undo()
+    assert file.text.startswith("mine\n"), "and the undo stack still has mine"
+
+
+def test_keep_mine_saves_over_theirs(driver: Driver) -> None:
+    file = conflict(driver)
+    driver.pane.banner.button("keep").click()
+    assert driver.pane.banner.isHidden()
+    assert file.buffer.modified
+    save(driver)
+    assert disk(driver).read_text().startswith("mine\n")
+
+
+def test_compare_shows_both_sides(driver: Driver) -> None:
+    conflict(driver)
+    driver.pane.banner.button("compare").click()
+    dialog = driver.tab.editor._compare
+    assert dialog is not None
+    driver.until(lambda: "-theirs" in dialog.diff.toPlainText())
+    assert "+mine" in dialog.diff.toPlainText()
+    dialog.keep.click()
+    assert driver.pane.banner.isHidden()
+
+
+def test_a_save_that_meets_a_newer_file_changes_nothing_and_asks(windows: Windows, home: Path) -> None:
+    driver = windows.open(home, watching=False)  # so that the save meets it, not the watcher
+    file = driver.open(PATH)
+    driver.type("mine\n")
+    write_outside(disk(driver), "theirs\n")
+    driver.do("file.save")
+    driver.until(lambda: file.buffer.banner == "conflict")
+    assert disk(driver).read_text() == "theirs\n"
+    assert file.text.startswith("mine\n")
+
+
+def test_a_file_deleted_under_unsaved_text_can_be_saved_again(driver: Driver) -> None:
+    file = driver.open(PATH)
+    driver.type("mine\n")
+    disk(driver).unlink()
+    driver.until(lambda: file.buffer.banner == "deleted")
+    driver.pane.banner.button("save").click()
+    driver.until(lambda: disk(driver).exists() and not file.buffer.modified)
+    assert disk(driver).read_text().startswith("mine\n")
+    driver.until(lambda: "deploy.md" in driver.paths())
+
+
+def test_unsaved_text_survives_any_walk_through_the_tree(driver: Driver) -> None:
+    file = driver.open(PATH)
+    driver.type("mine\n")
+    driver.open("/memories/project/glossary.md")
+    driver.choose(SEVERAL)
+    driver.choose("a1f3c9e2b7")
+    assert PATH in driver.tab.editor.unsaved_paths()
+    assert driver.open(PATH) is file
+    assert file.text.startswith("mine\n")
+
+
+def test_a_file_that_is_not_text_is_read_only_with_the_reason(driver: Driver) -> None:
+    disk(driver, "broken.md").write_bytes(b"caf\xe9\n")
+    driver.until(lambda: "broken.md" in driver.paths())
+    driver.open("/memories/project/broken.md")
+    assert driver.pane.text.isReadOnly()
+    assert not driver.pane.reason.isHidden()
+    assert not driver.window.actions_["file.save"].isEnabled()
+
+
+def test_a_file_over_the_agents_limit_is_shown_and_not_written(driver: Driver) -> None:
+    driver.open("/memories/project/reference/trace-dump.md")
+    assert driver.pane.text.isReadOnly()
+    assert driver.pane.gauge.over
+
+
+def test_a_new_memory_is_made_selected_and_opened(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/memories/global/ideas/first.md"
+    monkeypatch.setattr(PathDialog, "ask_new", lambda *_, **__: NewMemory(path, "What: it is"))
+    driver.do("memory.new")
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == path)
+    assert driver.file(path).file.description == "What: it is"
+    assert driver.tree.current_data() is not None
+
+
+def test_a_deleted_memory_is_brought_back_with_its_pin(driver: Driver) -> None:
+    path = "/memories/project/architecture.md"
+    before = disk(driver, "architecture.md").read_bytes()
+    driver.open(path)
+    driver.do("memory.delete")
+    driver.until(lambda: "architecture.md" not in driver.paths())
+    assert not disk(driver, "architecture.md").exists()
+    driver.until(lambda: not driver.tab.undo_bar.isHidden())
+    driver.tab.undo_bar.button("undo").click()
+    driver.until(lambda: "architecture.md" in driver.paths())
+    driver.until(lambda: driver.file(path).file.usage.pinned)
+    assert disk(driver, "architecture.md").read_bytes() == before
+
+
+def test_a_renamed_memory_keeps_its_unsaved_text(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = "/memories/project/runbooks/deploying.md"
+    file = driver.open(PATH)
+    driver.type("mine\n")
+    monkeypatch.setattr(PathDialog, "ask_rename", lambda *_, **__: new)
+    driver.do("memory.rename")
+    driver.until(lambda: "runbooks/deploying.md" in driver.paths() and "deploy.md" not in driver.paths())
+    driver.settle()
+    assert driver.pane.file is file
+    assert file.buffer.address.path == new
+    assert file.buffer.banner == ""
+    save(driver)
+    assert disk(driver, "runbooks/deploying.md").read_text().startswith("mine\n")
+    driver.do("memory.undo")
+    driver.until(lambda: "deploy.md" in driver.paths())
+    assert file.buffer.address.path == PATH
+
+
+def test_a_pin_shows_when_the_sidecar_says_so(driver: Driver) -> None:
+    driver.open(PATH)
+    assert not driver.file(PATH).file.usage.pinned
+    driver.do("memory.pin")
+    driver.until(lambda: driver.file(PATH).file.usage.pinned)
+    assert driver.window.actions_["memory.pin"].isChecked()
+    driver.do("memory.pin")
+    driver.until(lambda: not driver.file(PATH).file.usage.pinned)
+
+
+def test_a_companion_is_edited_in_its_place(driver: Driver) -> None:
+    index = driver.tab.model.index_of(("global", "c:AGENTS.md"))
+    driver.tree.setCurrentIndex(index)
+    driver.until(
+        lambda: driver.pane.file is not None and driver.pane.file.buffer.address.companion is not None
+    )
+    before = (driver.home / "AGENTS.md").read_text()
+    driver.type("Said first.\n")
+    save(driver)
+    assert (driver.home / "AGENTS.md").read_text() == "Said first.\n" + before
+
+
+@pytest.mark.parametrize(("answer", "closed"), [("cancel", False), ("discard", True), ("save", True)])
+def test_closing_with_unsaved_text_asks(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, answer: str, closed: bool
+) -> None:
+    before = disk(driver).read_text()
+    driver.open(PATH)
+    driver.type("mine\n")
+    asked: list[Any] = []
+
+    def ask(_parent: Any, names: Any) -> str:
+        asked.append(names)
+        return answer
+
+    monkeypatch.setattr(dialogs, "ask_unsaved", ask)
+    driver.window.close()
+    if closed:
+        driver.until(lambda: not driver.window.isVisible())
+    assert driver.window.isVisible() != closed
+    assert asked == [[PATH]]
+    assert disk(driver).read_text() == ("mine\n" + before if answer == "save" else before)
+
+
+@pytest.mark.parametrize(
+    ("scope", "rel", "fine"),
+    [
+        (Scope.PROJECT, "new/note.md", True),
+        (Scope.PROJECT, "deploy.md", False),
+        (Scope.GLOBAL, "deploy.md", True),
+        (Scope.PROJECT, "a..b.md", False),
+        (Scope.PROJECT, "", False),
+        (Scope.PROJECT, ".hidden", False),
+        (Scope.PROJECT, "api", False),
+    ],
+)
+def test_the_dialog_judges_a_path_as_the_store_would(
+    driver: Driver, scope: Scope, rel: str, fine: bool
+) -> None:
+    dialog = PathDialog("New", "Create", [scope], rel, driver.tab._is_taken, driver.window)
+    assert dialog.accept_button.isEnabled() == fine
+    assert (dialog.problem() == "") == fine
+
+
+def test_the_agents_files_of_another_scope_are_offered_only_where_they_exist(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(home, SEVERAL)
+    offered: list[Any] = []
+    monkeypatch.setattr(PathDialog, "ask_new", lambda _parent, scopes, *_: offered.append(scopes))
+    driver.do("memory.new")
+    assert offered == [[Scope.WORKSPACE, Scope.GLOBAL]]

@@ -1,0 +1,228 @@
+"""The window on a real home: it looks without touching, follows the disk, and never reads on its own
+thread."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ui_windows import ACME, INGEST, SEVERAL, Driver, Windows
+
+from helpers import churn
+from helpers.samples import snapshot
+from reverie.homes.base import Scope
+from reverie.ui.memory.tree_nodes import ScopeData
+
+
+def on_disk(directory: Path) -> set[str]:
+    return {
+        path.relative_to(directory).as_posix()
+        for path in directory.rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(directory).parts)
+    }
+
+
+def test_looking_leaves_the_home_byte_for_byte_as_it_was(windows: Windows, home: Path) -> None:
+    before = snapshot(home)
+    driver = windows.open(home)
+    driver.tree.expandAll()
+    for path in list(driver.tab.model.memory_tree.files)[:5]:
+        driver.open(path)
+    for workspace in (INGEST, SEVERAL):
+        driver.choose(workspace)
+    driver.do("dream.runs")
+    driver.do("view.refresh")
+    driver.settle()
+    driver.window.close()
+    assert snapshot(home) == before
+
+
+def test_the_trees_hold_what_the_home_holds(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    assert driver.paths(Scope.GLOBAL) == on_disk(home / "memory/global")
+    assert driver.paths(Scope.PROJECT) == on_disk(home / "memory/project/acme-api-db553efff149")
+    assert driver.paths(Scope.WORKSPACE) == on_disk(home / f"sessions/{ACME}/memory")
+    assert driver.file("/memories/project/architecture.md").file.usage.pinned
+    assert not driver.file("/memories/project/reference/trace-dump.md").file.seen_by_agent
+
+
+def test_no_file_is_read_or_written_on_the_gui_thread(windows: Windows, home: Path) -> None:
+    driver = windows.begin(home)
+    driver.qtbot.waitExposed(driver.window)
+    with GuiThreadFiles() as touched:
+        driver.settle()
+        opened = driver.open("/memories/global/preferences.md")
+        driver.type("typed ")
+        driver.do("file.save")
+        driver.until(lambda: not opened.buffer.modified)
+        driver.tree.expandAll()
+        driver.choose(SEVERAL)
+        driver.choose(ACME)
+        driver.do("dream.preview")
+        driver.until(lambda: not driver.tab.dreams.jobs.running)
+        driver.footer.panel.result.button("review").click()
+        driver.until(lambda: driver.tab.dreams.review_dialog.is_read)
+        driver.do("dream.runs")
+        (home / "memory/global/new.md").write_text("new")  # by this thread: must be seen by the hook
+        driver.until(lambda: "new.md" in driver.paths(Scope.GLOBAL))
+        driver.settle()
+    assert [event for event in touched if "new.md" not in event] == []
+    assert any("new.md" in event for event in touched), "the hook works"
+
+
+class GuiThreadFiles:
+    """Collects what the main thread does with files; imports of modules count."""
+
+    _events = ("open", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.mkdir", "sqlite3.connect")
+    _current: list[str] | None = None
+    _hooked = False
+
+    def __enter__(self) -> list[str]:
+        cls = type(self)
+        cls._current = []
+        if not cls._hooked:
+            sys.addaudithook(cls._hook)
+            cls._hooked = True
+        return cls._current
+
+    def __exit__(self, *_: object) -> None:
+        type(self)._current = None
+
+    @classmethod
+    def _hook(cls, event: str, arguments: tuple[Any, ...]) -> None:
+        if (
+            cls._current is not None
+            and event in cls._events
+            and threading.current_thread() is threading.main_thread()
+        ):
+            cls._current.append(f"{event} {arguments[0]}")
+
+
+def test_what_another_process_writes_is_shown_and_marked(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    path = "/memories/project/deploy.md"
+    assert not driver.file(path).changed
+    target = home / "memory/project/acme-api-db553efff149/deploy.md"
+    outside = (
+        f"from pathlib import Path; Path({str(target)!r}).write_text('---\\ndescription: anew\\n---\\n')"
+    )
+    subprocess.run([sys.executable, "-c", outside], check=True)
+    driver.until(lambda: driver.file(path).file.description == "anew")
+    driver.until(lambda: driver.file(path).changed)
+    driver.open(path)
+    driver.until(lambda: not driver.file(path).changed)
+
+
+def test_a_thousand_changes_end_with_the_tree_equal_to_the_disk(windows: Windows, home: Path) -> None:
+    windows.settings("[watch]\nreconcile_minutes = 0\nquiet_ms = 50\n")
+    driver = windows.open(home)
+    driver.session.rescan_on_focus = False
+    directory = home / "memory/project/acme-api-db553efff149"
+    subprocess.run(
+        [sys.executable, churn.__file__, str(directory), "300", "7"], check=True, capture_output=True
+    )
+    driver.until(lambda: driver.is_settled() and driver.paths() == on_disk(directory))
+    for path in driver.paths():
+        status = (directory / path).stat()
+        shown = driver.file(f"/memories/project/{path}").file
+        assert (shown.size, shown.mtime_ns) == (status.st_size, status.st_mtime_ns), path
+
+
+def test_several_projects_have_no_project_scope_and_say_why(windows: Windows, home: Path) -> None:
+    driver = windows.open(home, SEVERAL)
+    root = driver.tab.model.index_at("/memories/project")
+    data = driver.tree.data_at(root)
+    assert isinstance(data, ScopeData)
+    assert data.reason
+    assert driver.row(Scope.PROJECT).state == "unavailable"
+    assert driver.row(Scope.PROJECT).note == data.reason
+    assert driver.row(Scope.WORKSPACE).state == "record"
+    assert driver.footer.button.isEnabled()
+
+
+def test_a_home_that_vanishes_keeps_its_last_trees_greyed_and_comes_back(
+    windows: Windows, home: Path
+) -> None:
+    driver = windows.open(home)
+    before = driver.paths()
+    away = home.with_name("away")
+    home.rename(away)
+    driver.until(lambda: not driver.tab.trouble.isHidden())
+    assert driver.paths() == before
+    assert not driver.tree.isEnabled()
+    assert not driver.footer.button.isEnabled()
+    away.rename(home)
+    driver.until(lambda: driver.tab.trouble.isHidden())
+    assert driver.tree.isEnabled()
+    assert driver.paths() == before
+    driver.until(driver.footer.button.isEnabled)
+
+
+def test_a_project_list_that_changes_moves_only_what_changed(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    selected = driver.window.picker.places.keys(driver.window.picker.currentIndex())
+    config = (home / "config.json").read_text()
+    (home / "config.json").write_text(config.replace('"name": "backfill"', '"name": "refill"'))
+    driver.until(
+        lambda: any(
+            place is not None and place.title == "refill"
+            for place in map(driver.window.picker.place, driver.window.picker.places.walk())
+        )
+    )
+    assert driver.window.picker.places.keys(driver.window.picker.currentIndex()) == selected
+
+
+def test_a_directory_that_is_no_home_is_said_to_be_none(windows: Windows, tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    driver = windows.begin(tmp_path / "nothing")
+    driver.until(lambda: driver.window.gave_up)
+    assert driver.window.session is None
+    assert driver.tab.notice.isVisible()
+    assert not driver.window.actions_["dream.run"].isEnabled()
+
+
+def test_orphaned_stores_have_a_place_of_their_own(windows: Windows, home: Path) -> None:
+    shutil.copytree(home / "memory/project/acme-api-db553efff149", home / "memory/project/gone-0123456789ab")
+    driver = windows.open(home)
+    picker = driver.window.picker
+    orphans = [place for place in map(picker.place, picker.places.walk()) if place and place.kind == "orphan"]
+    assert [Path(place.path).name for place in orphans] == ["gone-0123456789ab"]
+    index = next(index for index in picker.places.walk() if picker.place(index) == orphans[0])
+    picker.setCurrentIndex(index)
+    assert driver.tab.notice.isVisible()
+
+
+@pytest.fixture
+def polled(windows: Windows, home: Path) -> Driver:
+    windows.settings('[watch]\npolling = "always"\n')
+    return windows.open(home)
+
+
+def test_without_events_it_polls_and_says_so(polled: Driver) -> None:
+    assert polled.session.watcher.state().mode == "polling"
+    assert polled.window.watch_label.text() == "Polling"
+    (polled.home / "memory/global/polled.md").write_text("x")
+    polled.until(lambda: "polled.md" in polled.paths(Scope.GLOBAL))
+
+
+def test_closing_while_everything_is_loading_leaves_no_thread(windows: Windows, home: Path) -> None:
+    """The leak guards of the suite look for the threads."""
+    driver = windows.begin(home)
+    driver.window.close()
+    assert not any(lane.busy for lane in driver.window.lanes.all())
+
+
+def test_a_window_remembers_nothing_it_should_not(windows: Windows, home: Path) -> None:
+    """Paths and counts may be logged, texts of memories may not."""
+    driver = windows.open(home)
+    driver.open("/memories/global/security/rotating-keys.md")
+    secret = (home / "memory/global/security/rotating-keys.md").read_text()
+    line = max(secret.splitlines(), key=len)
+    for file in windows.profile.state.rglob("*"):
+        if file.is_file() and file.suffix in (".log", ".jsonl"):
+            assert line not in file.read_text(errors="replace")

@@ -1,0 +1,143 @@
+"""Real windows on copies of the sample homes, driven as a person would."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from reverie.clock import system_clock
+from reverie.homes.base import Scope
+from reverie.profile import Profile
+from reverie.ui.app import make_application
+from reverie.ui.icons import Icons
+from reverie.ui.main_window import Beginning, MainWindow
+from reverie.ui.memory.documents import OpenFile
+from reverie.ui.memory.tree_nodes import FileData
+
+ACME = "a1f3c9e2b7"  # the workspace of acme-api in the sample home
+INGEST, BACKFILL = "c04d8e91aa", "5d6e7f8091"  # the two of data-pipeline
+SEVERAL = "e8f1a2b3c4"  # over two projects
+LIMIT_MS = 15_000
+
+
+class Windows:
+    """Opens windows of one profile and closes them all at the end."""
+
+    def __init__(self, qtbot: Any, directory: Path) -> None:
+        self._qtbot = qtbot
+        self._icons = Icons()
+        self._open: list[MainWindow] = []
+        self.profile = Profile.under(directory / "profile")
+
+    def settings(self, text: str) -> None:
+        """Wishes of the profile, before a window is opened."""
+        self.profile.config.mkdir(parents=True, exist_ok=True)
+        self.profile.settings_file.write_text(text)
+
+    def open(self, home: Path, workspace: str = ACME, *, watching: bool = True) -> Driver:
+        """A window with everything of `workspace` on screen, watched, its history caught up."""
+        driver = self.begin(home, workspace, watching=watching)
+        driver.settle()
+        return driver
+
+    def begin(self, home: Path, workspace: str = ACME, *, watching: bool = True) -> Driver:
+        """A window that has just begun."""
+        make_application()
+        window = MainWindow(
+            self.profile, system_clock, self._icons, Beginning((home,), workspace, watching=watching)
+        )
+        self._qtbot.addWidget(window, before_close_func=MainWindow.shut_down)
+        self._open.append(window)
+        window.show()
+        window.start()
+        return Driver(self._qtbot, window, home, watching=watching)
+
+    def close(self) -> None:
+        for window in self._open:
+            window.shut_down()
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A `reverie` command of the same profile in a process of its own."""
+        call = [sys.executable, "-m", "reverie", *arguments, "--profile", str(self.profile.config.parent)]
+        return subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
+
+
+class Driver:
+    """One window, as a person sees and uses it."""
+
+    def __init__(self, qtbot: Any, window: MainWindow, home: Path, *, watching: bool) -> None:
+        self.qtbot = qtbot
+        self.window = window
+        self.home = home
+        self._watching = watching
+        self.tab = window.tab
+        self.tree = window.tab.tree
+        self.pane = window.tab.pane
+        self.footer = window.tab.footer
+
+    @property
+    def session(self) -> Any:
+        assert self.window.session is not None
+        return self.window.session
+
+    def until(self, condition: Any) -> None:
+        self.qtbot.waitUntil(condition, timeout=LIMIT_MS)
+
+    def settle(self) -> None:
+        """Wait until nothing is going on any more."""
+        self.until(self.is_settled)
+
+    def is_settled(self) -> bool:
+        session = self.window.session
+        if session is None or session.status is None or not self.tab.has_full_tree:
+            return False
+        watched = not self._watching or (session.watcher is not None and session.keeper.ready)
+        return watched and not any(lane.busy for lane in self.window.lanes.all())
+
+    # Looking
+
+    def paths(self, scope: Scope = Scope.PROJECT) -> set[str]:
+        """Relative paths of the memories that the tree of a scope holds."""
+        prefix = f"/memories/{scope.value}/"
+        return {
+            path.removeprefix(prefix) for path in self.tab.model.memory_tree.files if path.startswith(prefix)
+        }
+
+    def file(self, path: str) -> FileData:
+        found = self.tab.model.file_at(path)
+        assert found is not None
+        return found
+
+    def row(self, scope: Scope) -> Any:
+        return self.footer.rows[scope].words
+
+    # Doing
+
+    def choose(self, workspace: str) -> None:
+        assert self.window.picker.pick(self.session.info.id, workspace_id=workspace)
+        self.settle()
+
+    def open(self, path: str) -> OpenFile:
+        """Select a memory; its text in the editor."""
+        assert self.tree.select_path(path), path
+        self.until(lambda: self.pane.file is not None and self.pane.file.buffer.address.path == path)
+        assert self.pane.file is not None
+        return self.pane.file
+
+    def type(self, text: str) -> None:
+        """At the caret, as typed."""
+        self.pane.text.insertPlainText(text)
+
+    def do(self, action: str) -> None:
+        """One of the window's actions, which must be possible."""
+        assert self.window.actions_[action].isEnabled(), action
+        self.window.actions_[action].trigger()
+
+    def consolidate(self) -> str:
+        """Press the button and wait for the outcome."""
+        assert self.footer.button.isEnabled()
+        self.footer.button.click()
+        self.until(lambda: not self.tab.dreams.jobs.running)
+        return self.tab.dreams.last_outcome
