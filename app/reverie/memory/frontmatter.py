@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from reverie.homes.base import Caps
 from reverie.memory import yaml12
@@ -28,15 +28,22 @@ _UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 _BLOCK = re.compile(r"---(?P<newline>\r?\n)(?P<raw>.*?)\r?\n---(?:\r?\n|\Z)", re.DOTALL)
 _OPENING = re.compile(r"---\r?\n(?!---(?:\r?\n|\Z))")
 _EMPTY = re.compile(r"---(\r?\n)(?=---(?:\r?\n|\Z))")
-# The whole block as agents mostly write it: one line, plain words or simply quoted. It needs no parser.
-_SIMPLE = re.compile(
-    r"---\r?\ndescription: (?:"
-    rf"(?!(?:[Nn]ull|NULL|[Tt]rue|TRUE|[Ff]alse|FALSE) *[\r\n])([^\W\d_][^{_UNSAFE}:#]*)"
-    rf'|"([^{_UNSAFE}"\\]*)" *'
-    r")\r?\n---(?:\r?\n|\Z)"
+# Blocks as agents mostly write them need no parser, which costs a hundred times as much: `_simple` reads a
+# block of one line, `_simple_lines` one of several. Where these answer, they answer what the parser would.
+_ONE_LINE = "---\ndescription: "
+_SIMPLE_LINE = re.compile(
+    r"(?P<key>[A-Za-z_][A-Za-z0-9_-]*): (?:"
+    rf"(?P<plain>\w(?:[^{_UNSAFE}:#]*[^{_UNSAFE}:#\s])?)"
+    rf'|"(?P<quoted>[^{_UNSAFE}"\\]*)"'
+    r"|\[(?:\w[\w ./+-]*(?:, \w[\w ./+-]*)*)?\]"
+    r") *(?:\r?\n|\Z)"
 )
-# JavaScript's \s. Python's has U+001C to U+001F and U+0085 and lacks U+FEFF.
-_SPACES = re.compile("[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
+_NO_STRINGS = frozenset({"null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"})
+# What is white space to JavaScript. Python has U+001C to U+001F and U+0085 besides, and lacks U+FEFF.
+JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+_SPACES = re.compile(f"[{JS_SPACE}]+")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 # Front matter beyond this is not mended: no agent would see it, and each trial parses the block again.
@@ -66,8 +73,7 @@ class Frontmatter:
     bom: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(NamedTuple):
     """What the agent shows for a file, and how it came about.
 
     `none`: no block, or one without a description that is a non-empty string. `malformed`: not YAML, or not
@@ -102,17 +108,16 @@ def description(prefix: bytes, caps: Caps) -> Description:
     """The description of a file whose first `caps.description_prefix_bytes` bytes (or fewer, if that is all
     it has) are `prefix`."""
     prefix = prefix[: caps.description_prefix_bytes]
+    is_utf8 = True
     try:
-        text = prefix.decode("utf-8")
-        is_text = b"\0" not in prefix
+        text = prefix.decode()
     except UnicodeDecodeError as error:
         # As the agent does: a character cut by the prefix, like any damage, becomes U+FFFD. That the cut is
         # no damage matters only for what we call the file.
         text = prefix.decode("utf-8", "replace")
-        is_cut = error.reason == "unexpected end of data" and len(prefix) == caps.description_prefix_bytes
-        is_text = is_cut and b"\0" not in prefix
+        is_utf8 = error.reason == "unexpected end of data" and len(prefix) == caps.description_prefix_bytes
     found = _described(text, caps.description_chars)
-    if is_text:
+    if is_utf8 and "\0" not in text:
         return found
     return Description(found.text, "not-text") if found.text else _NOT_TEXT
 
@@ -133,8 +138,9 @@ def declared(text: str, prefix_bytes: int | None = None) -> str | None:
 def flattened(text: str, limit: int) -> str:
     """One line of at most `limit` UTF-16 units, as the agent makes it, plus an ellipsis where it was cut."""
     # Printable text holds no control character and, of all white space, only U+0020.
-    is_plain = text.isprintable() and "  " not in text
-    line = (text if is_plain else _CONTROLS.sub("", _SPACES.sub(" ", text))).strip(" ")
+    if not text.isprintable() or "  " in text:
+        text = _CONTROLS.sub("", _SPACES.sub(" ", text))
+    line = text.strip(" ")
     if len(line) * 2 <= limit or utf16_length(line) <= limit:
         return line
     # The agent may cut a character outside the BMP in half and then show U+FFFD; half characters are no text.
@@ -144,13 +150,43 @@ def flattened(text: str, limit: int) -> str:
 def _described(text: str, limit: int) -> Description:
     if not text.startswith("---"):
         return NO_DESCRIPTION
-    simple = _SIMPLE.match(text)
+    simple = _simple(text)
     if simple is not None:
-        return _shown(simple[1] or simple[2], limit)
+        return _shown(simple, limit)
     block = _BLOCK.match(text)
     if block is None:
         return _UNCLOSED if _OPENING.match(text) else NO_DESCRIPTION
-    return _parsed(block["raw"], limit)
+    simple = _simple_lines(block["raw"])
+    return _parsed(block["raw"], limit) if simple is None else _shown(simple, limit)
+
+
+def _simple(text: str) -> str | None:
+    """The description of a file whose block is one line of plain words; None: ask further."""
+    if not text.startswith(_ONE_LINE):
+        return None
+    start = len(_ONE_LINE)
+    end = text.find("\n", start)
+    value = text[start:end]
+    if not text.startswith("\n---\n", end) or not value.isprintable() or ":" in value or "#" in value:
+        return None
+    return value if value[:1].isalpha() and value.rstrip(" ") not in _NO_STRINGS else None
+
+
+def _simple_lines(raw: str) -> str | None:
+    """The description of a block whose lines are all simple, empty if it has none; None: ask the parser."""
+    found, keys, end = "", set[str](), 0
+    while end < len(raw):
+        line = _SIMPLE_LINE.match(raw, end)
+        if line is None or line["key"] in keys or line["key"] in _NO_STRINGS:
+            return None
+        keys.add(line["key"])
+        end = line.end()
+        if line["key"] == "description":
+            found = line["plain"] or line["quoted"] or ""
+            # What begins with a digit may be a number.
+            if line["plain"] and (not found[0].isalpha() or found in _NO_STRINGS):
+                return None
+    return found
 
 
 def _parsed(raw: str, limit: int) -> Description:

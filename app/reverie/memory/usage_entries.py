@@ -137,15 +137,9 @@ def prune(entries: Entries) -> None:
         del entries[key]
 
 
-def rel_of_key(key: str, prefix: str) -> str | None:
-    """The relative path that a logical key of the store with this prefix most likely names.
-
-    Keys escape `%` and then `:` (formats/mux.md section 8), but that is the home's business: whoever needs to
-    be sure asks the home for the key of the answer.
-    """
-    if not key.startswith(prefix):
-        return None
-    return key[len(prefix) :].replace("%3A", ":").replace("%25", "%")
+def unescaped(component: str) -> str:
+    """The text that a component of a logical key stands for, escaped as in formats/mux.md section 8."""
+    return component.replace("%3A", ":").replace("%25", "%")
 
 
 def _says_nothing(raw: Mapping[str, Any]) -> bool:

@@ -248,49 +248,69 @@ def test_a_line_is_never_longer_than_the_limit_and_flattening_it_again_changes_n
         assert flattened(line, limit).replace("  ", " ") == line.replace("  ", " ")
 
 
-# The quick way for simple blocks
+# The quick ways for simple blocks
+
+WORDS = st.lists(
+    st.sampled_from(
+        [
+            *"abZé日0 .,-_!?&*|>%@`[]{}'\"\\#:\t",
+            "null",
+            "true",
+            "yes",
+            "[a, b]",
+            '"q"',
+            "\u2028",
+            "\x85",
+            "\ufeff",
+        ]
+        + ["\u00a0", "\r", "\n", "\nb: ", "\ndescription: "]
+    ),
+    max_size=8,
+).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(["", '"', "'"]), WORDS | st.text(max_size=12), st.sampled_from(["\n", "\r\n"]))
+@example("", "true", "\n")
+@example("", "true ", "\n")
+@example("", "x \t", "\n")
+@example("", "", "\n")
+@example('"', "", "\n")
+def test_the_quick_ways_say_what_the_parser_says(quote: str, value: str, newline: str):
+    text = f"---{newline}description: {quote}{value}{quote}{newline}---{newline}"
+    block = split(text)
+    assert block is not None
+    raw = text[block.block_start : block.block_end]
+    assert frontmatter._described(text, 200) == frontmatter._parsed(raw, 200)
 
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.sampled_from(["", '"', "'"]),
     st.lists(
-        st.sampled_from(
-            [
-                *"abZé日 .,-!?&*|>%@`[]{}'\"\\#:\t",
-                "null",
-                "true",
-                "yes",
-                "1",
-                "\u2028",
-                "\x85",
-                "\ufeff",
-                "\u00a0",
-                "\r",
-                "\n",
-            ]
+        st.tuples(
+            st.sampled_from(["description", "tags", "a-b", "true", "null", "n", "1"]),
+            st.sampled_from(["", '"', "[", " "]),
+            WORDS,
+            st.sampled_from(["\n", "\r\n", " \n"]),
         ),
-        max_size=8,
-    ).map("".join)
-    | st.text(max_size=12),
-    st.sampled_from(["\n", "\r\n"]),
+        min_size=1,
+        max_size=4,
+    )
 )
-@example("", "true", "\n")
-@example("", "true ", "\n")
-@example("", "x \t", "\n")
-@example('"', "", "\n")
-def test_the_quick_way_says_what_the_parser_says(quote: str, value: str, newline: str):
-    text = f"---{newline}description: {quote}{value}{quote}{newline}---{newline}"
-    quick = frontmatter._described(text, 200)
-    block = split(text)
-    assume(block is not None)
-    assert quick == frontmatter._parsed(text[block.block_start : block.block_end], 200)
+def test_the_quick_way_for_lines_says_what_the_parser_says(lines: list[tuple[str, str, str, str]]):
+    closing = {"[": "]"}
+    raw = "".join(f"{key}: {mark}{value}{closing.get(mark, mark)}{end}" for key, mark, value, end in lines)
+    quick = frontmatter._simple_lines(raw)
+    if quick is not None:
+        assert frontmatter._shown(quick, 200) == frontmatter._parsed(raw, 200)
 
 
-def test_the_quick_way_is_taken_by_what_agents_mostly_write(monkeypatch: pytest.MonkeyPatch):
+def test_the_quick_ways_are_taken_by_what_agents_mostly_write(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(yaml12, "parse", lambda block: pytest.fail("the parser was called"))
     assert of_text("---\ndescription: Plain words, even (some) signs\n---\n").state == "ok"
     assert of_text('---\ndescription: "Quoted: with a colon, #2"\n---\n').state == "ok"
+    assert of_text("---\r\ndescription: Windows\r\ndate: 2026-07-14\r\n---\r\n").state == "ok"
+    assert of_text("---\nowner: dev\ndescription: Words\ntags: [style, two words]\n---\n").state == "ok"
     assert of_text("No block").state == "none"
 
 
