@@ -1,8 +1,8 @@
 """Which statements of two notes say the same: a one-to-many pairing of the smaller note's statements.
 
-Each statement of the smaller note is paired with its best partner, best pairs first; what a longer statement leaves
-over may be covered by further statements of the other side. What stays unpaired but shares its context with something
-unpaired on the other side is reported as a near miss: that is where changed values hide.
+Each statement of the smaller note is paired with its best partner, best pairs first; what a longer statement
+leaves over may be covered by further statements of the other side. What stays unpaired but shares its context
+with something unpaired on the other side is reported as a near miss: that is where changed values hide.
 
 Pure. Work is bounded by a small number of candidates per statement, found through shared words.
 """
@@ -50,8 +50,9 @@ class Link:
 
 @dataclass(slots=True)
 class Alignment:
-    """`small_left`, `large_left`: token numbers by statement that no link covers; `near_misses`: unpaired statements
-    that share their context; `score`: the share of the smaller note's weight found in statements that are kept."""
+    """`small_left`, `large_left`: token numbers by statement that no link covers; `near_misses`: unpaired
+    statements that share their context; `score`: the share of the smaller note's weight found in statements
+    that are kept."""
 
     links: list[Link] = field(default_factory=list)
     near_misses: list[Link] = field(default_factory=list)
@@ -64,7 +65,8 @@ class Alignment:
 def match_wordings(
     small: Wording, large: Wording, taken_small: Collection[int] = (), taken_large: Collection[int] = ()
 ) -> Match:
-    """The tokens two statements share: equal, equal but for a missing unit or year, or the same word misspelt.
+    """The tokens two statements share: equal, equal but for a missing unit or year, or the same word
+    misspelt.
 
     `taken_small` and `taken_large` are token numbers that have a partner already.
     """
@@ -76,7 +78,9 @@ def match_wordings(
     for number, token in enumerate(small.tokens):
         if number in taken_small:
             continue
-        found = next((each for each in free.get(token.canon, ()) if _compatible(token, large.tokens[each])), None)
+        found = next(
+            (each for each in free.get(token.canon, ()) if _compatible(token, large.tokens[each])), None
+        )
         if found is not None:
             free[token.canon].remove(found)
             pairs.append((number, found))
@@ -85,8 +89,6 @@ def match_wordings(
     weight = sum(min(small.tokens[a].weight, large.tokens[b].weight) for a, b in pairs)
     total = small.weight + large.weight
     return Match(tuple(pairs), weight, 2 * weight / total if total else 0.0)
-
-
 
 
 def _compatible(a: Token, b: Token) -> bool:
@@ -120,8 +122,9 @@ def _pair_alike(
 
 
 def _alike(a: Token, b: Token) -> bool:
-    """Whether two words may be one word, inflected or misspelt: letters missing or two of them exchanged. Another
-    letter in the place of one makes another word; and names, numbers and identifiers are never alike."""
+    """Whether two words may be one word, inflected or misspelt: letters missing or two of them exchanged.
+    Another letter in the place of one makes another word; and names, numbers and identifiers are never
+    alike."""
     if a.kind not in ("word", "weak") or b.kind not in ("word", "weak") or a.canon[:3] != b.canon[:3]:
         return False
     shorter, longer = sorted((a.canon, b.canon), key=len)
@@ -157,7 +160,9 @@ def align(small: Sequence[Statement], large: Sequence[Statement], check: Callabl
 
 
 class _Aligner:
-    def __init__(self, small: Sequence[Statement], large: Sequence[Statement], check: Callable[[], None]) -> None:
+    def __init__(
+        self, small: Sequence[Statement], large: Sequence[Statement], check: Callable[[], None]
+    ) -> None:
         self._small, self._large, self._check = small, large, check
         self._found = Alignment()
         self._small_seen: dict[int, set[int]] = defaultdict(set)
@@ -202,7 +207,9 @@ class _Aligner:
             if number in self._small_seen:
                 continue
             shared: Counter[int] = Counter()
-            for canon in sorted(statement.wording.canons, key=lambda canon: (len(where.get(canon, ())), canon))[:24]:
+            for canon in sorted(
+                statement.wording.canons, key=lambda canon: (len(where.get(canon, ())), canon)
+            )[:24]:
                 for other in where.get(canon, ())[:_COMMON]:
                     shared[other] += 1
             for other in _best(shared):
@@ -219,7 +226,10 @@ class _Aligner:
     def _extend(self, link: Link) -> None:
         """Let one long statement be paired with several short ones, in either direction."""
         small, large = self._small[link.small].wording, self._large[link.large].wording
-        seen_small, seen_large = self._small_seen.get(link.small, set()), self._large_seen.get(link.large, set())
+        seen_small, seen_large = (
+            self._small_seen.get(link.small, set()),
+            self._large_seen.get(link.large, set()),
+        )
         if any(each.small == link.small and each.large == link.large for each in self._found.links):
             return
         fresh = match_wordings(small, large, seen_small, seen_large)
@@ -238,7 +248,9 @@ class _Aligner:
             if link.small in self._small_seen:
                 continue
             small, large = self._small[link.small].wording, self._large[link.large].wording
-            shared = sum(small.tokens[a].weight for a, _b in link.match.pairs if not _is_value(small.tokens[a]))
+            shared = sum(
+                small.tokens[a].weight for a, _b in link.match.pairs if not _is_value(small.tokens[a])
+            )
             context = min(_context(small), _context(large))
             if shared >= SAME_CONTEXT * context:
                 self._found.near_misses.append(link)
@@ -256,7 +268,9 @@ class _Aligner:
                 kept += weight
                 found.kept.add(number)
         for number, statement in enumerate(self._large):
-            found.large_left[number] = set(range(len(statement.wording.tokens))) - self._large_seen.get(number, set())
+            found.large_left[number] = set(range(len(statement.wording.tokens))) - self._large_seen.get(
+                number, set()
+            )
         found.score = kept / total if total else 0.0
         return found
 
@@ -274,4 +288,6 @@ def _context(wording: Wording) -> float:
 
 
 def _best(shared: Counter[int]) -> list[int]:
-    return [other for other, _count in sorted(shared.items(), key=lambda item: (-item[1], item[0]))[:_CANDIDATES]]
+    return [
+        other for other, _count in sorted(shared.items(), key=lambda item: (-item[1], item[0]))[:_CANDIDATES]
+    ]

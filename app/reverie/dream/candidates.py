@@ -1,9 +1,10 @@
 """Which pairs of notes are worth judging, found without looking at every pair.
 
-Words are folded to their first letters and put into an inverted index. A rare word pairs all notes that have it; a
-common one pairs only neighbours in an order that puts alike notes side by side (by the smallest hashes of their
-words), so that boilerplate shared by every note costs no more than any other word. Work and result grow with the
-number of words, not with the number of pairs; missing a pair in a crowd of alike ones costs nothing but a later run.
+Words are folded to their first letters and put into an inverted index. A rare word pairs all notes that have
+it; a common one pairs only neighbours in an order that puts alike notes side by side (by the smallest hashes
+of their words), so that boilerplate shared by every note costs no more than any other word. Work and result
+grow with the number of words, not with the number of pairs; missing a pair in a crowd of alike ones costs
+nothing but a later run.
 
 Pure; deterministic for the same texts in the same order.
 """
@@ -50,7 +51,8 @@ class Candidate:
 
 
 def candidate_pairs(texts: Sequence[str], own: Sequence[str], check: Callable[[], None]) -> list[Candidate]:
-    """Pairs that may be duplicates, most promising first. `own` are the texts without the lines that many have."""
+    """Pairs that may be duplicates, most promising first. `own` are the texts without the lines that many
+    have."""
     features: list[frozenset[str]] = []
     known_by: Counter[str] = Counter()
     for text in texts:
@@ -77,7 +79,9 @@ def candidate_pairs(texts: Sequence[str], own: Sequence[str], check: Callable[[]
         proof, other = own_features[light], features[heavy]
         if not proof:
             proof, other = own_features[heavy], features[light]
-        if not is_small and _weigh(proof & other, rarity, alone) < _LEAST_SHARED * _weigh(proof, rarity, alone):
+        if not is_small and _weigh(proof & other, rarity, alone) < _LEAST_SHARED * _weigh(
+            proof, rarity, alone
+        ):
             continue
         if (is_small or shared >= _LEAST_SHARED * lighter > 0) and not numbers.disagree(first, second):
             found.append(Candidate(first, second, shared / lighter if lighter else 0.0))
@@ -96,7 +100,8 @@ def _weigh(words: frozenset[str], rarity: Mapping[str, float], alone: float) -> 
 def _own_features(
     features: Sequence[frozenset[str]], texts: Sequence[str], own: Sequence[str], check: Callable[[], None]
 ) -> list[frozenset[str]]:
-    """The words of the lines that few notes have: what two notes share of the others is no sign of anything."""
+    """The words of the lines that few notes have: what two notes share of the others is no sign of
+    anything."""
     found = []
     for words, text, own_text in zip(features, texts, own, strict=True):
         check()
@@ -112,7 +117,8 @@ class _Numbers:
         self._known: dict[int, frozenset[str]] = {}
 
     def disagree(self, first: int, second: int) -> bool:
-        """Each has a number that the other one lacks: the judgement would say no, and this is much cheaper."""
+        """Each has a number that the other one lacks: the judgement would say no, and this is much
+        cheaper."""
         one, other = self._of(first), self._of(second)
         return bool(one - other and other - one)
 
@@ -123,7 +129,8 @@ class _Numbers:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text for the index: first letters, numbers whole, pairs of characters where no spaces are."""
+    """The words of a text for the index: first letters, numbers whole, pairs of characters where no spaces
+    are."""
     found: set[str] = set()
     for word in _WORD.findall(text.casefold()):
         if word.isascii() or not _UNSPACED.search(word):

@@ -1,8 +1,7 @@
 """The keys of a note's front matter with their lines, for comparing and carrying them over.
 
-Pure. A block that does not parse has no keys here: `read_keys` says None, and such notes are not merged until the
-description rule has mended them.
-"""
+Pure. A block that does not parse has no keys here: `read_keys` says None, and such notes are not merged until
+the description rule has mended them."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from reverie.memory import frontmatter, yaml12
 
 @dataclass(frozen=True, slots=True)
 class FrontKey:
-    """One key at the margin of a block. `meaning` is equal for equal values, however they are written; `lines` are
-    its own and those below it up to the next key, without line ends."""
+    """One key at the margin of a block. `meaning` is equal for equal values, however they are written;
+    `lines` are its own and those below it up to the next key, without line ends."""
 
     name: str
     meaning: object
@@ -63,7 +62,10 @@ def read_keys(text: str) -> FrontKeys | None:
     movable = (
         not root.flow
         and root.column == 0
-        and all(key.value.text and raw[start] not in "?-%" for (key, _value), start in zip(pairs, starts, strict=True))
+        and all(
+            key.value.text and raw[start] not in "?-%"
+            for (key, _value), start in zip(pairs, starts, strict=True)
+        )
         and not any(_has_anchor(value) for _key, value in pairs)
     )
     entry = root.entry("description")

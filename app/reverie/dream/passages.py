@@ -1,8 +1,9 @@
 """Markdown as passages: the smallest stretches of a note that can be moved without breaking a sentence.
 
-A passage is a heading, a list item with its continuation lines, a run of prose lines that belong to one sentence, a
-table head, a table row, a block of code (fenced or indented), or a rule. Judging splits passages into statements; merging carries whole
-passages. Lines are split at `\\n` only and lose a trailing `\\r`; front matter is the caller's business.
+A passage is a heading, a list item with its continuation lines, a run of prose lines that belong to one
+sentence, a table head, a table row, a block of code (fenced or indented), or a rule. Judging splits passages
+into statements; merging carries whole passages. Lines are split at `\\n` only and lose a trailing `\\r`;
+front matter is the caller's business.
 
 Pure; linear in the text.
 """
@@ -24,19 +25,20 @@ _UNDERLINE = re.compile(r"^ {0,3}(?:=+|-+)[ \t]*$")
 _INDENTED = re.compile(r"^(?: {4}|\t)")
 _TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{1,}:?\s*(?:\|\s*:?-{1,}:?\s*)*\|?\s*$")
 _SENTENCE_END = re.compile(r"[.!?:;。！？：；…][)\]»”\"'’*_`]*\s*$")
-# A prose line at least this long that ends without punctuation is taken to go on in the next line (UTF-16 or not
-# makes no difference here); shorter lines are taken for entries of a list without bullets.
+# A prose line at least this long that ends without punctuation is taken to go on in the next line (UTF-16 or
+# not makes no difference here); shorter lines are taken for entries of a list without bullets.
 _WRAP_LENGTH = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """`lines` are verbatim without line ends, `first` is the zero-based number of the first one in the text parsed.
+    """`lines` are verbatim without line ends, `first` is the zero-based number of the first one in the text
+    parsed.
 
-    `section` is the nearest heading above of level 2 or deeper ("" before the first), `parent` what it stands under
-    within that: the list item above that is less indented, or a line that ends with a colon; `gap` tells whether a blank
-    line stands before it, `ordered` whether a list item is numbered, `table` is the folded head of a row's table.
-    """
+    `section` is the nearest heading above of level 2 or deeper ("" before the first), `parent` what it stands
+    under within that: the list item above that is less indented, or a line that ends with a colon; `gap`
+    tells whether a blank line stands before it, `ordered` whether a list item is numbered, `table` is the
+    folded head of a row's table."""
 
     kind: Kind
     lines: tuple[str, ...]
@@ -117,7 +119,9 @@ class _Splitter:
         elif _INDENTED.match(line) and self._is_indented_code():
             self._add("code", self._indented_end())
         elif bullet := _BULLET.match(line):
-            self._add("item", self._item_end(), level=len(bullet.group(1)), ordered=bullet.group(2)[0].isdigit())
+            self._add(
+                "item", self._item_end(), level=len(bullet.group(1)), ordered=bullet.group(2)[0].isdigit()
+            )
         elif _UNDERLINE.match(self._line(self._at + 1)):
             level = 1 if "=" in self._line(self._at + 1) else 2
             self._section = " ".join(line.split()) if level > 1 else ""
@@ -144,7 +148,9 @@ class _Splitter:
         lines = tuple(self._lines[self._at : end])
         parent = self._parent(kind, level, fold_line(lines[0]))
         table = self._table if kind == "row" else ""
-        self._found.append(Passage(kind, lines, self._at, self._section, parent, self._gap, level, ordered, table))
+        self._found.append(
+            Passage(kind, lines, self._at, self._section, parent, self._gap, level, ordered, table)
+        )
         self._at = end
 
     def _parent(self, kind: Kind, level: int, text: str) -> str:

@@ -1,8 +1,7 @@
 """A note as the judgement sees it: name, description, headings and statements, with what marks its subject.
 
-`read_note` is pure and costs time linear in the text; `check` is called every few statements so that a long note can
-be given up in the middle.
-"""
+`read_note` is pure and costs time linear in the text; `check` is called every few statements so that a long
+note can be given up in the middle."""
 
 from __future__ import annotations
 
@@ -12,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from reverie.dream import vocabulary as words
+from reverie.dream.folding import word
 from reverie.dream.front_keys import read_keys
 from reverie.dream.passages import Passage, split_passages, table_cells
-from reverie.dream.wording import Wording, read_wording, word
+from reverie.dream.wording import Wording, read_wording
 from reverie.memory import frontmatter
 
 
@@ -29,8 +29,8 @@ class NoteLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence, list entry, table row or line of code. `line` counts from 1 in the whole text. `common`: many
-    notes have this line, so that it says nothing about the subject of this one."""
+    """One sentence, list entry, table row or line of code. `line` counts from 1 in the whole text. `common`:
+    many notes have this line, so that it says nothing about the subject of this one."""
 
     wording: Wording
     line: int
@@ -48,9 +48,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A note taken apart. `name` are the words of the file name, `folders` those of its folders, both unstemmed;
-    `head` joins name, description and title; `everything` holds every word of the note; `doubted`: the front matter
-    says that something does not hold."""
+    """A note taken apart. `name` are the words of the file name, `folders` those of its folders, both
+    unstemmed; `head` joins name, description and title; `everything` holds every word of the note; `doubted`:
+    the front matter says that something does not hold, `described_state` the words of the description that
+    say so or doubt it."""
 
     name: tuple[str, ...]
     folders: tuple[str, ...]
@@ -64,6 +65,7 @@ class Reading:
     bigrams: frozenset[str]
     keys: Mapping[str, object] | None
     doubted: bool
+    described_state: frozenset[str]
     weight: float
 
     @property
@@ -103,7 +105,9 @@ _CAPITAL_SHARE = 0.35
 
 
 def read_note(
-    note: NoteLike, check: Callable[[], None] = lambda: None, is_common: Callable[[str], bool] = lambda line: False
+    note: NoteLike,
+    check: Callable[[], None] = lambda: None,
+    is_common: Callable[[str], bool] = lambda line: False,
 ) -> Reading:
     """Take a note apart. `is_common` tells of a line whether many notes have it."""
     block = frontmatter.split(note.text)
@@ -145,6 +149,7 @@ def read_note(
         body_markers=_markers(body_canons),
         bigrams=bigrams(f"{note.path}\n{note.text}"),
         keys=None if keys is None else keys.meanings(),
+        described_state=described.seen & (words.STATUS_MARKERS | words.HEDGES),
         doubted=bool(_CONTRADICTION.search(note.text[:start].replace("_", " "))),
         weight=sum(each.wording.weight for each in said),
     )
@@ -176,7 +181,8 @@ def bigrams(text: str) -> frozenset[str]:
 
 
 def _split_words(canons: set[str]) -> set[str]:
-    """Identifiers taken apart (`retry_limit`, `deploy.yml`), so that a name finds its words in the other text."""
+    """Identifiers taken apart (`retry_limit`, `deploy.yml`), so that a name finds its words in the other
+    text."""
     parts: set[str] = set()
     for canon in canons:
         if any(mark in canon for mark in "_./:-"):
@@ -188,12 +194,18 @@ def _head_markers(
     name: tuple[str, ...], folders: tuple[str, ...], described: Wording, titles: list[Wording]
 ) -> dict[str, frozenset[str]]:
     canons = [*name, *folders, *described.seen]
-    canons += [token.canon + (f"-{token.unit}" if token.canon[0] == "@" else "") for token in described.tokens]
+    canons += [
+        token.canon + (f"-{token.unit}" if token.canon[0] == "@" else "") for token in described.tokens
+    ]
     for title in titles[:1]:
         canons += [*title.seen, *(token.canon for token in title.tokens)]
     found = _markers(canons)
     status = frozenset(each for each in (*name, *folders) if each in words.STATUS_MARKERS)
-    status |= described.seen & words.STATUS_MARKERS & {"old", "legacy", "deprecated", "obsolete", "outdated", "draft"}
+    status |= (
+        described.seen
+        & words.STATUS_MARKERS
+        & {"old", "legacy", "deprecated", "obsolete", "outdated", "draft"}
+    )
     return {**found, "status": status}
 
 
@@ -212,8 +224,8 @@ def _markers(canons: list[str]) -> dict[str, frozenset[str]]:
 def _has_capital_nouns(body: str) -> bool:
     """Whether capital letters say nothing here, as in German."""
     middle = _MID_CAPITAL.findall(body)
-    capitals = sum(each[0].isupper() for each in middle)
-    return capitals >= 3 and capitals > _CAPITAL_SHARE * len(middle)
+    capitals = [each for each in middle if each[0].isupper()]
+    return len(capitals) >= 3 and len(capitals) > _CAPITAL_SHARE * len(middle)
 
 
 def _heading_text(passage: Passage) -> str:
@@ -246,7 +258,16 @@ def _row(passage: Passage, line: int, capital_nouns: bool, doubts: re.Pattern[st
     wording = read_wording(": ".join(cells), capital_nouns=capital_nouns)
     key = read_wording(cells[0], capital_nouns=capital_nouns).canons
     contradiction = doubts is not None and bool(doubts.search(passage.lines[0]))
-    return Statement(wording, line, "row", passage.section, passage.parent, key=key, table=passage.table, contradiction=contradiction)
+    return Statement(
+        wording,
+        line,
+        "row",
+        passage.section,
+        passage.parent,
+        key=key,
+        table=passage.table,
+        contradiction=contradiction,
+    )
 
 
 def _sentence(

@@ -1,8 +1,8 @@
 """Harvest inboxes whose candidates have all been taken over (formats/mux.md section 11).
 
-A candidate is contained where a line of another note holds its words in a row (the fold of `dream.retention`, so
-that the rail agrees) and nothing around them takes them back. Inboxes never vouch for each other. An inbox that does
-not look exactly as the agent writes it is left alone.
+A candidate is contained where a line of another note holds its words in a row (the fold of `dream.retention`,
+so that the rail agrees) and nothing around them takes them back. Inboxes never vouch for each other. An inbox
+that does not look exactly as the agent writes it is left alone.
 
 Pure.
 """
@@ -21,9 +21,10 @@ from reverie.dream.wording import read_wording
 from reverie.memory import frontmatter
 
 INBOX = "/memories/workspace/harvest/"
+_CATEGORY = r"## (?:preference|project|environment|workflow|other)\n\n"
 _CANDIDATE = re.compile(
-    r"## (?:preference|project|environment|workflow|other)\n\n(?P<text>.+?)\n\n"
-    r"Evidence: [^\n]+\nConfidence: [\d.]+\nRationale: .+?(?=\n\n## (?:preference|project|environment|workflow|other)\n\n|\s*\Z)",
+    rf"{_CATEGORY}(?P<text>.+?)\n\n"
+    rf"Evidence: [^\n]+\nConfidence: [\d.]+\nRationale: .+?(?=\n\n{_CATEGORY}|\s*\Z)",
     re.DOTALL,
 )
 _HEAD = re.compile(r"\s*# Harvest inbox: [^\n]+\n\nSource boundary: [^\n]+\nSummary message: [^\n]+\n\n")

@@ -1,10 +1,11 @@
 """Merging one note into another so that both wordings are kept.
 
-`merge` gives the target's new text: its own text, every passage of the source that it lacks at the place where the
-source has it (after the same line, else at the end of the same section, else at the end), the source's front matter
-keys, and both descriptions. It answers None rather than lose or twist anything: keys that disagree, blocks that
-cannot be moved, a result over the agent's cap, bodies that would grow in total, or a line whose words would be gone
-(checked on the result with the fold of `dream.retention`, the rail that judges the whole run).
+`merge` gives the target's new text: its own text, every passage of the source that it lacks at the place
+where the source has it (after the same line, else at the end of the same section, else at the end), the
+source's front matter keys, and both descriptions. It answers None rather than lose or twist anything: keys
+that disagree, blocks that cannot be moved, a result over the agent's cap, bodies that would grow in total, or
+a line whose words would be gone (checked on the result with the fold of `dream.retention`, the rail that
+judges the whole run).
 
 Pure.
 """
@@ -27,7 +28,8 @@ _EMPTY_BLOCK = re.compile(r"^(\ufeff?)---\r?\n---(?:\r?\n|\Z)")
 
 
 def merge(target: str, source: str, caps: Caps) -> str | None:
-    """The text of the target with all of the source in it, the target itself if it has all already, or None."""
+    """The text of the target with all of the source in it, the target itself if it has all already, or
+    None."""
     if _front_and_body(target) == _front_and_body(source) or _holds(target, source):
         return target
     front = _merged_front(target, source, caps)
@@ -70,7 +72,9 @@ def _holds(target: str, source: str) -> bool:
 def _front_and_body(text: str) -> tuple[tuple[str, ...], str]:
     block = frontmatter.split(text)
     if block is None:
-        return (), "\n".join(" ".join(line.split()) for line in _EMPTY_BLOCK.sub(r"\1", text).split("\n") if line.strip())
+        return (), "\n".join(
+            " ".join(line.split()) for line in _EMPTY_BLOCK.sub(r"\1", text).split("\n") if line.strip()
+        )
     lines = tuple(" ".join(line.split()) for line in text[block.block_start : block.block_end].split("\n"))
     return tuple(line for line in lines if line), _body(text)
 
@@ -85,7 +89,7 @@ def _newline(text: str) -> str:
     return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
 
 
-# --- front matter -----------------------------------------------------------------------------------------------------
+# --- front matter -------------------------------------------------------------------------------------------
 
 
 def _merged_front(target: str, source: str, caps: Caps) -> _Front | None:
@@ -116,7 +120,8 @@ def _names(keys: FrontKeys) -> set[str]:
 
 
 def _with_lines(text: str, lines: Sequence[str]) -> str:
-    """Everything before the body, with more lines at the end of the block; a block is made where there is none."""
+    """Everything before the body, with more lines at the end of the block; a block is made where there is
+    none."""
     block = frontmatter.split(text)
     newline = _newline(text)
     added = newline.join(line.rstrip() for line in lines)
@@ -127,7 +132,9 @@ def _with_lines(text: str, lines: Sequence[str]) -> str:
     return f"{bom}---{newline}{added}{newline}---{newline}" if lines else bom
 
 
-def _both_descriptions(text: str, described: str, also: str, meanings: dict[str, object], caps: Caps) -> _Front:
+def _both_descriptions(
+    text: str, described: str, also: str, meanings: dict[str, object], caps: Caps
+) -> _Front:
     """Both in one where that fits the agent's limit; else the second one becomes a line of the body."""
     one, other = " ".join(described.split()), " ".join(also.split())
     if folded_words(other) in folded_words(one):
@@ -139,16 +146,20 @@ def _both_descriptions(text: str, described: str, also: str, meanings: dict[str,
     return _Front(text, None, other, meanings)
 
 
-# --- bodies -----------------------------------------------------------------------------------------------------------
+# --- bodies -------------------------------------------------------------------------------------------------
 
 
 def _merged_body(target: str, source: str, *, compact: bool) -> str | None:
-    """The target's body with what it lacks of the source's; the source's own where that holds all of the target's.
+    """The target's body with what it lacks of the source's; the source's own where that holds all of the
+    target's.
 
     None where code that is never closed would swallow what is put behind it.
     """
     missing = _missing(target, source)
-    if any(is_open(passage) for text in (target, source) for passage in split_passages(text)[-1:]) and missing:
+    if (
+        any(is_open(passage) for text in (target, source) for passage in split_passages(text)[-1:])
+        and missing
+    ):
         return None
     if missing and not _missing(source, target):
         newline = _newline(target) if "\n" in target else _newline(source)
@@ -177,15 +188,26 @@ class _Index:
                 self._where[_group(passage), _folded(passage, line)].append(number)
 
     def find(self, wanted: Passage) -> int | None:
-        """The passage that holds all lines of `wanted` under nothing else, -1 for what needs no place, or None."""
+        """The passage that holds all lines of `wanted` under nothing else, -1 for what needs no place, or
+        None."""
         if wanted.kind == "rule":
             return -1
         if wanted.kind == "code":
             lines = [line.rstrip() for line in wanted.lines]
             numbers = self._code.get(lines[0], ())
-            return next((each for each in numbers if [line.rstrip() for line in self.passages[each].lines] == lines), None)
+            return next(
+                (each for each in numbers if [line.rstrip() for line in self.passages[each].lines] == lines),
+                None,
+            )
         found = [
-            next((each for each in self._where.get((_group(wanted), _folded(wanted, line)), ()) if self._fits(each, wanted)), None)
+            next(
+                (
+                    each
+                    for each in self._where.get((_group(wanted), _folded(wanted, line)), ())
+                    if self._fits(each, wanted)
+                ),
+                None,
+            )
             for line in _own_lines(wanted)
         ]
         return None if any(each is None for each in found) else found[-1]
@@ -195,7 +217,9 @@ class _Index:
         there = self.passages[number]
         if wanted.kind == "row" and there.table != wanted.table:
             return False
-        section = not there.section or not wanted.section or there.section.casefold() == wanted.section.casefold()
+        section = (
+            not there.section or not wanted.section or there.section.casefold() == wanted.section.casefold()
+        )
         return section and (there.parent == wanted.parent or not there.parent or not wanted.parent)
 
 
@@ -216,8 +240,8 @@ def _folded(passage: Passage, line: str) -> str:
 
 
 class _Carrier:
-    """Puts the missing passages of a source into a target's body. Blank lines stand where the source has them or
-    where Markdown needs them; `compact` leaves out the former."""
+    """Puts the missing passages of a source into a target's body. Blank lines stand where the source has them
+    or where Markdown needs them; `compact` leaves out the former."""
 
     def __init__(self, target: str, source: str, missing: set[int], *, compact: bool) -> None:
         self._text = target
@@ -252,19 +276,27 @@ class _Carrier:
         if anchor is not None and passages[anchor].kind != "heading":
             return self._after(anchor, passage)
         following = self._following(number)
-        if following is not None and (self._text and not _needs_gap(passage, passages[following]) or not self._compact):
+        if following is not None and (
+            (self._text and not _needs_gap(passage, passages[following])) or not self._compact
+        ):
             return passages[following].first
         section = passage.section.casefold()
         inside = [each for each, there in enumerate(passages) if there.section.casefold() == section]
         if not inside:
             return passages[-1].end if section else passages[0].first
         first, last = passages[inside[0]], passages[inside[-1]]
-        if self._compact and _needs_gap(last, passage) and not _needs_gap(passage, first) and first.kind != "heading":
+        if (
+            self._compact
+            and _needs_gap(last, passage)
+            and not _needs_gap(passage, first)
+            and first.kind != "heading"
+        ):
             return first.first
         return self._after(inside[-1], passage)
 
     def _following(self, number: int) -> int | None:
-        """The first passage after this one, in its section, that is there already; never inside a paragraph."""
+        """The first passage after this one, in its section, that is there already; never inside a
+        paragraph."""
         passage = self._source[number]
         for at in range(number + 1, len(self._source)):
             after = self._source[at]
@@ -274,7 +306,11 @@ class _Carrier:
                 found = self._there.find(after)
                 if found is None or found < 0:
                     return None
-                while found > 0 and self._there.passages[found].kind == "prose" and not self._there.passages[found].gap:
+                while (
+                    found > 0
+                    and self._there.passages[found].kind == "prose"
+                    and not self._there.passages[found].gap
+                ):
                     if self._there.passages[found - 1].kind != "prose":
                         break
                     found -= 1
@@ -282,7 +318,8 @@ class _Carrier:
         return None
 
     def _place_title(self, number: int) -> int:
-        """A title whose text is there already stands beside the other title; else it goes to the end with its text."""
+        """A title whose text is there already stands beside the other title; else it goes to the end with its
+        text."""
         passages = self._there.passages
         if number + 1 in self._missing and self._source[number + 1].kind != "heading":
             return passages[-1].end
@@ -319,7 +356,12 @@ class _Carrier:
                 gap = passage.gap and not self._compact
                 previous: Passage | None = run[number - 1]
             else:
-                gap = passage.gap and passage is not self._source[0] and passage.kind == "prose" and not self._compact
+                gap = (
+                    passage.gap
+                    and passage is not self._source[0]
+                    and passage.kind == "prose"
+                    and not self._compact
+                )
                 previous = before
             if previous is not None and (gap or self._parts(previous, passage)):
                 lines.append("")
@@ -346,7 +388,9 @@ def _hangs_on(here: Passage, after: Passage, passage: Passage) -> bool:
 def _needs_gap(before: Passage, after: Passage) -> bool:
     """Whether Markdown would read two passages as one without a blank line between."""
     if after.kind == "prose":
-        return before.kind in ("item", "head", "row") or (before.kind == "prose" and is_unfinished(before.lines[-1]))
+        return before.kind in ("item", "head", "row") or (
+            before.kind == "prose" and is_unfinished(before.lines[-1])
+        )
     if after.kind == "head":
         return before.kind in ("prose", "item", "row", "head")
     if after.kind == "code" or (after.kind == "heading" and len(after.lines) > 1):
@@ -357,7 +401,11 @@ def _needs_gap(before: Passage, after: Passage) -> bool:
 def _looks_better_apart(before: Passage, after: Passage) -> bool:
     if after.kind == "heading":
         return before.kind != "heading"
-    return before.kind != after.kind and before.kind != "heading" and (before.kind, after.kind) != ("head", "row")
+    return (
+        before.kind != after.kind
+        and before.kind != "heading"
+        and (before.kind, after.kind) != ("head", "row")
+    )
 
 
 def _append(body: str, line: str, newline: str) -> str:
@@ -367,11 +415,12 @@ def _append(body: str, line: str, newline: str) -> str:
     return f"{stripped}{newline * 2 if stripped else ''}{line}{newline if end else ''}"
 
 
-# --- proof ------------------------------------------------------------------------------------------------------------
+# --- proof --------------------------------------------------------------------------------------------------
 
 
 def _is_sound(result: str, target: str, source: str, front: _Front, caps: Caps) -> bool:
-    """Whether a merged text keeps every line of both, says in its front matter what both said, and has not grown."""
+    """Whether a merged text keeps every line of both, says in its front matter what both said, and has not
+    grown."""
     size = len(result.encode("utf-8", "surrogatepass"))
     keys = read_keys(result)
     if size > caps.file_bytes or keys is None or keys.meanings() != front.meanings:

@@ -1,8 +1,8 @@
 """What the rules do to a single note: is it empty, does it lack a description, does it carry noise.
 
-Each function answers with the note's new text, or None when there is nothing to do or it cannot be done without
-loss. A description is made of the note's own words, never of a secret; noise is white space that no reader sees,
-outside front matter and code.
+Each function answers with the note's new text, or None when there is nothing to do or it cannot be done
+without loss. A description is made of the note's own words, never of a secret; noise is white space that no
+reader sees, outside front matter and code.
 
 Pure.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from reverie.dream.front_keys import read_keys
 from reverie.dream.passages import Passage, split_passages, table_cells
@@ -36,10 +35,14 @@ _LAST_LINES = re.compile(r"(\r?\n)(?:[ \t]*\r?\n)*[ \t]*\Z")
 def is_empty(text: str) -> bool:
     """Nothing but white space, or an empty front matter block and nothing else."""
     bare = text.removeprefix(frontmatter.BOM)
-    return not _EMPTY_BLOCK.sub("", bare.lstrip(), count=1).strip() if bare.startswith("---") else not bare.strip()
+    return (
+        not _EMPTY_BLOCK.sub("", bare.lstrip(), count=1).strip()
+        if bare.startswith("---")
+        else not bare.strip()
+    )
 
 
-# --- description ------------------------------------------------------------------------------------------------------
+# --- description --------------------------------------------------------------------------------------------
 
 
 def lacks_description(text: str, caps: Caps) -> bool:
@@ -70,7 +73,8 @@ def _shown(text: str, caps: Caps) -> str:
 
 
 def _value(text: str, caps: Caps) -> str | None:
-    """What to write: the value that stands there but is no text, else the note's first words that hold no secret."""
+    """What to write: the value that stands there but is no text, else the note's first words that hold no
+    secret."""
     keys = read_keys(text)
     key = next((each for each in keys.keys if each.name == "description"), None) if keys is not None else None
     if key is not None:
@@ -139,7 +143,7 @@ def _keeps_words(before: str, after: str) -> bool:
     return all(words in lines or words in joined for words in map(folded_words, before.splitlines()))
 
 
-# --- noise ------------------------------------------------------------------------------------------------------------
+# --- noise --------------------------------------------------------------------------------------------------
 
 
 def without_noise(text: str) -> str | None:
@@ -151,7 +155,9 @@ def without_noise(text: str) -> str | None:
         # An unclosed block, perhaps: what is front matter and what is not, nobody knows.
         return None
     lines = body.split("\n")
-    code = _code_lines(body) if "```" in body or "~~~" in body or "    " in body or "\t" in body else frozenset()
+    code = (
+        _code_lines(body) if "```" in body or "~~~" in body or "    " in body or "\t" in body else frozenset()
+    )
     for number, line in enumerate(lines):
         if number in code or not line.removesuffix("\r").endswith((" ", "\t")):
             continue
@@ -166,5 +172,8 @@ def without_noise(text: str) -> str | None:
 
 def _code_lines(body: str) -> frozenset[int]:
     return frozenset(
-        number for each in split_passages(body) if each.kind == "code" for number in range(each.first, each.end)
+        number
+        for each in split_passages(body)
+        if each.kind == "code"
+        for number in range(each.first, each.end)
     )

@@ -1,10 +1,11 @@
 """The plan of a dream by rules: notes in, groups of memory commands out.
 
-Order of the rules, and so of the budget: exact duplicates, near-duplicates and harvest inboxes that are contained
-elsewhere, empty files, descriptions, noise. A group is all or nothing; one that does not fit the budget is left for
-the next run while a later, cheaper one may still fit. Every command is valid on the text that the commands before it
-leave. Notes of different scopes are never merged, protected notes never deleted; a merge keeps both wordings, and
-bodies never grow in total (`rule_merge`). Planning again on the result converges to "no changes needed".
+Order of the rules, and so of the budget: exact duplicates, near-duplicates and harvest inboxes that are
+contained elsewhere, empty files, descriptions, noise. A group is all or nothing; one that does not fit the
+budget is left for the next run while a later, cheaper one may still fit. Every command is valid on the text
+that the commands before it leave. Notes of different scopes are never merged, protected notes never deleted;
+a merge keeps both wordings, and bodies never grow in total (`rule_merge`). Planning again on the result
+converges to "no changes needed".
 
 Pure: no clock, no disk. The result depends on the notes only, not on their order. `check` is called every few
 milliseconds of work and may raise to cancel.
@@ -31,16 +32,17 @@ from reverie.memory.paths import parse_memory_path, utf16_key
 NO_CHANGES = "no changes needed"
 
 GroupKind = Literal["exact", "near", "harvest", "empty", "description", "noise"]
-# Files that are prose: only these are compared by meaning and edited. Others may hold data that an edit would break.
-# A line in more notes than this is boilerplate: sharing it is no sign of being duplicates.
+# Files that are prose: only these are compared by meaning and edited. Others may hold data that an edit would
+# break. A line in more notes than this is boilerplate: sharing it is no sign of being duplicates.
 _COMMON = 3
 _PROSE = frozenset({"", "md", "markdown", "mdown", "mdx", "txt", "text"})
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A memory as a run finds it. `path` is `/memories/<scope>/<rel>`; `protected`: pinned directly or through a
-    pinned file or ancestor, so it may be edited but neither deleted nor renamed; times are ms since the epoch."""
+    """A memory as a run finds it. `path` is `/memories/<scope>/<rel>`; `protected`: pinned directly or
+    through a pinned file or ancestor, so it may be edited but neither deleted nor renamed; times are ms since
+    the epoch."""
 
     path: str
     text: str
@@ -69,8 +71,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`left_over` counts the groups that were found and did not fit the budget. Once it is used up near-duplicates
-    are not looked for any more, so there may be more of those."""
+    """`left_over` counts the groups that were found and did not fit the budget. Once it is used up
+    near-duplicates are not looked for any more, so there may be more of those."""
 
     groups: tuple[Group, ...]
     left_over: int
@@ -198,7 +200,9 @@ class _Planner:
 
     def _is_editable(self, path: str) -> bool:
         text = self._notes[path].text
-        return _is_prose(path) and not _is_inbox(path) and not text.startswith("#!") and not self._is_empty(path)
+        return (
+            _is_prose(path) and not _is_inbox(path) and not text.startswith("#!") and not self._is_empty(path)
+        )
 
     def _is_duplicate(self, first: str, second: str) -> bool:
         if self._notes[first].protected and self._notes[second].protected:
@@ -223,7 +227,9 @@ class _Planner:
         """The protected one stays, else the better-named, the more used, the shorter-named, the newer one."""
         note = self._notes[path]
         name, folders = name_words(path)
-        poor = sum(word in POOR_NAME_WORDS or (word.isdigit() and len(word) < 4) for word in (*name, *folders))
+        poor = sum(
+            word in POOR_NAME_WORDS or (word.isdigit() and len(word) < 4) for word in (*name, *folders)
+        )
         says_nothing = all(word in POOR_NAME_WORDS or word.isdigit() for word in name)
         return (
             not note.protected,
@@ -286,7 +292,9 @@ def _is_usable(note: Note, caps: Caps) -> bool:
         size = len(note.text.encode("utf-8"))
     except (PathRuleError, UnicodeEncodeError):
         return False
-    return bool(path.segments) and str(path) == note.path and size <= caps.file_bytes and "\0" not in note.text
+    return (
+        bool(path.segments) and str(path) == note.path and size <= caps.file_bytes and "\0" not in note.text
+    )
 
 
 def _is_inbox(path: str) -> bool:
@@ -312,8 +320,8 @@ def _delete(path: str) -> Operation:
 
 
 def _edit(path: str, before: str, after: str) -> Operation:
-    """The command that turns one text into the other. What is only put in front is inserted; else the whole text is
-    replaced, which fails rather than overwrite if somebody has changed it meanwhile."""
+    """The command that turns one text into the other. What is only put in front is inserted; else the whole
+    text is replaced, which fails rather than overwrite if somebody has changed it meanwhile."""
     if after.endswith(before) and after[: -len(before)].endswith("\n") and "\r" not in after[: -len(before)]:
         return Operation("insert", path, {"insert_line": 0, "insert_text": after[: -len(before) - 1]})
     return Operation("str_replace", path, {"old_str": before, "new_str": after})
@@ -324,7 +332,11 @@ def _summary(groups: Sequence[Group], left_over: int) -> str:
     parts = [_count(counts[kind], *words) for kind, words in _DONE.items() if counts[kind]]
     done = f"{'; '.join(parts)}." if parts else ("No change fits the budget." if left_over else NO_CHANGES)
     done = done[0].upper() + done[1:] if parts else done
-    return f"{done} {_count(left_over, '{} more change waits', '{} more changes wait')} for the next run." if left_over else done
+    return (
+        f"{done} {_count(left_over, '{} more change waits', '{} more changes wait')} for the next run."
+        if left_over
+        else done
+    )
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -334,7 +346,10 @@ def _count(number: int, one: str, many: str) -> str:
 _DONE: dict[GroupKind, tuple[str, str]] = {
     "exact": ("merged {} exact duplicate", "merged {} exact duplicates"),
     "near": ("merged {} near-duplicate", "merged {} near-duplicates"),
-    "harvest": ("dropped {} harvest inbox that was taken over", "dropped {} harvest inboxes that were taken over"),
+    "harvest": (
+        "dropped {} harvest inbox that was taken over",
+        "dropped {} harvest inboxes that were taken over",
+    ),
     "empty": ("deleted {} empty file", "deleted {} empty files"),
     "description": ("wrote or mended {} description", "wrote or mended {} descriptions"),
     "noise": ("tidied {} file", "tidied {} files"),

@@ -1,12 +1,13 @@
 """Whether two notes say the same: conservative, explainable, without a model.
 
 Statements of the smaller note are looked for in the other one after folding wording, spelling and units
-(`wording`, `alignment`). The score is the share of the smaller note that is found. Then every doubt is a veto
-(`conflicts`): numbers, identifiers, names, negations, antonyms, versions, environments, states, order. A missed
-duplicate costs a line in a list; a wrong merge would cost trust, so unknown words count as differences.
+(`folding`, `wording`, `alignment`). The score is the share of the smaller note that is found. Then every
+doubt is a veto (`subjects`, `conflicts`, `word_order`): numbers, identifiers, names, negations, antonyms,
+versions, environments, states, order. A missed duplicate costs a line in a list; a wrong merge would cost
+trust, so unknown words count as differences.
 
-Pure; `check` is called every few statements and may raise to cancel. `rapidfuzz` is loaded at the first judgement.
-"""
+Pure; `check` is called every few statements and may raise to cancel. `rapidfuzz` is loaded at the first
+judgement."""
 
 from __future__ import annotations
 
@@ -15,12 +16,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from reverie.dream.alignment import Alignment, align
-from reverie.dream.conflicts import is_known, statement_conflicts, subject_conflicts
+from reverie.dream.conflicts import statement_conflicts
 from reverie.dream.reading import NoteLike, Reading, read_note
+from reverie.dream.subjects import is_known, subject_conflicts
 from reverie.memory import frontmatter
 
-# The share of the smaller note that must be found in the other one; more when the other one is much larger, since
-# then less stands behind the belief that they have one subject.
+# The share of the smaller note that must be found in the other one; more when the other one is much larger,
+# since then less stands behind the belief that they have one subject.
 THRESHOLD = 0.8
 SUBSET_THRESHOLD = 0.9
 _SUBSET_RATIO = 0.45
@@ -31,8 +33,8 @@ _SHOWN_REASONS = 5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`score` is the share of the smaller note found in the other one (0 to 1), whatever vetoes say; `reasons` are
-    for people and quote no memory text."""
+    """`score` is the share of the smaller note found in the other one (0 to 1), whatever vetoes say;
+    `reasons` are for people and quote no memory text."""
 
     duplicate: bool
     score: float
@@ -85,7 +87,8 @@ def compare(a: Reading, b: Reading, check: Callable[[], None], *, same_body: boo
 
 
 def _is_evidence(small: Reading, large: Reading, found: Alignment) -> bool:
-    """Whether the two share enough besides boilerplate; two notes of which neither says more need no such proof."""
+    """Whether the two share enough besides boilerplate; two notes of which neither says more need no such
+    proof."""
     linked = {link.large for link in found.links}
     if len(found.kept) == len(small.statements) and len(linked) == len(large.statements):
         return True

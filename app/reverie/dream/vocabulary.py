@@ -1,10 +1,9 @@
 """Words that the judgement of near-duplicates knows: data only, no rule.
 
-Everything is lower case and stemmed at load by the caller where it says so. English is covered best; German, French
-and Spanish have function words, negations, numbers, days and months; Chinese, Japanese and Korean have negations and
-function characters. A word that is missing here makes the judgement miss a duplicate, never merge wrongly: unknown
-words count as carrying meaning.
-"""
+Everything is lower case and stemmed at load by the caller where it says so. English is covered best; German,
+French and Spanish have function words, negations, numbers, days and months; Chinese, Japanese and Korean have
+negations and function characters. A word that is missing here makes the judgement miss a duplicate, never
+merge wrongly: unknown words count as carrying meaning."""
 
 from __future__ import annotations
 
@@ -20,49 +19,46 @@ def _groups(text: str) -> tuple[frozenset[str], ...]:
 # Carry no meaning of their own; dropped after negations and relations have been read off them.
 FUNCTION_WORDS = _words(
     """
-    a an the this that these those it its he she him her his we our us you your they them their i my me
-    is are was were be been being am do does did done has have had will would shall can could may might
-    of in on at to from by for with as into onto via per about around out over under between during within through
-    and or but so then than also too if when while where which who whom whose what how there here because since until
-    till before after once already just only even still again both either such same own very more most less least
-    each every any all some other another own up down note self let lets get gets eg ie etc vs nb
-    not no never none nor neither without cannot
-    der die das den dem des ein eine einen einem einer eines und oder aber auch noch nur schon dann wenn als wie
-    ist sind war waren wird werden wurde wurden sein hat haben hatte kann können soll sollen muss müssen darf dürfen
-    es er sie wir ihr ich man sich im in am an auf aus bei mit nach von vom vor zu zum zur für über unter um durch
-    jede jeder jedes jeden jedem alle allen nicht kein keine keinen keinem keiner nie niemals ohne statt bitte
-    le la les un une des du de d l et ou mais aussi est sont était sera être a ont avoir il elle ils elles on nous vous
-    ce cet cette ces se s sa son ses leur leurs en dans sur sous avec pour par à au aux que qui quand si comme chaque
-    tous toutes tout toute ne n pas plus jamais sans
-    el los las una unos unas y o pero del al es son fue ser se su sus lo con por para como cada
-    no nunca sin
-    и в во на с со к по за из от до у о об не нет ни это как для при что же
+    a an the this that these those it its he she him her his we our us you your they them their i my me is are
+    was were be been being am do does did done has have had will would shall can could may might of in on at
+    to from by for with as into onto via per about around out over under between during within through and or
+    but so then than also too if when while where which who whom whose what how there here because since until
+    till before after once already just only even still again both either such same own very more most less
+    least each every any all some other another own up down note self let lets get gets eg ie etc vs nb not no
+    never none nor neither without cannot der die das den dem des ein eine einen einem einer eines und oder
+    aber auch noch nur schon dann wenn als wie ist sind war waren wird werden wurde wurden sein hat haben
+    hatte kann können soll sollen muss müssen darf dürfen es er sie wir ihr ich man sich im in am an auf aus
+    bei mit nach von vom vor zu zum zur für über unter um durch jede jeder jedes jeden jedem alle allen nicht
+    kein keine keinen keinem keiner nie niemals ohne statt bitte le la les un une des du de d l et ou mais
+    aussi est sont était sera être a ont avoir il elle ils elles on nous vous ce cet cette ces se s sa son ses
+    leur leurs en dans sur sous avec pour par à au aux que qui quand si comme chaque tous toutes tout toute ne
+    n pas plus jamais sans el los las una unos unas y o pero del al es son fue ser se su sus lo con por para
+    como cada no nunca sin и в во на с со к по за из от до у о об не нет ни это как для при что же
     """
 )
 
 # Say little by themselves: they support a match but neither make nor break it.
 WEAK_WORDS = _words(
     """
-    use uses used using put puts go goes going gone make makes made keep keeps kept hold holds held stay stays set sets
-    need needs needed must should ought have has take takes took give gives gave come comes came happen happens
-    say says said explain explains describe describes tell tells mean means look looks like see sees seen show shows
-    shown work works want wants wanted live lives lived run runs ran start starts begin begins allow allows allowed
-    way ways thing things kind one part example default defaults defaulted usually always general generally currently
-    valid respect respects honour honor apply applies applied limited locally
-    please write writes written send sends sent soon least most people
-    immer jetzt zuerst danach erst dabei dazu braucht brauchen gilt gelten
-    toujours doit doivent faut utiliser
-    siempre debe deben usar
+    use uses used using put puts go goes going gone make makes made keep keeps kept hold holds held stay stays
+    set sets need needs needed must should ought have has take takes took give gives gave come comes came
+    happen happens say says said explain explains describe describes tell tells mean means look looks like see
+    sees seen show shows shown work works want wants wanted live lives lived run runs ran start starts begin
+    begins allow allows allowed way ways thing things kind one part example default defaults defaulted usually
+    always general generally currently valid respect respects honour honor apply applies applied limited
+    locally please write writes written send sends sent soon least most people immer jetzt zuerst danach erst
+    dabei dazu braucht brauchen gilt gelten toujours doit doivent faut utiliser siempre debe deben usar
     """
 )
 
-# Different words for the same thing, one set a line. Only words that can be exchanged in a note about a project.
+# Different words for the same thing, one set a line. Only words that can be exchanged in a note about a
+# project.
 SYNONYMS = _groups(
     """
     max maximum maximal maximale höchstens
     min minimum minimal mindestens
     char character chars characters zeichen caractère caractères
-    delete deletes deleted remove removes removed removing removal deletion deleting löschen gelöscht erase drop dropped
+    delete deletes deleted deletion remove removes removed removal löschen gelöscht erase drop dropped
     prefer prefers preferred favour favor
     message messages msg msgs
     config configuration configs settings setting
@@ -121,177 +117,6 @@ SYNONYMS = _groups(
     """
 )
 
-# Words of which two different ones cannot both hold: when each of two statements has another one of a group, they
-# do not say the same. Antonyms, environments, days, months, systems, languages, states.
-EXCLUSIVE = _groups(
-    """
-    enable disable
-    enabled disabled
-    activate deactivate
-    aktiviert deaktiviert
-    aktivieren deaktivieren
-    activer désactiver
-    activé désactivé
-    active inactive
-    allow deny block
-    include exclude
-    add remove
-    lock unlock
-    encrypt decrypt
-    encode decode
-    upload download
-    push pull fetch
-    import export
-    importer exporter
-    read write
-    reader writer
-    server client
-    frontend backend
-    front back
-    start stop
-    open close
-    opened closed
-    accept reject
-    accepted rejected
-    approve reject
-    increase decrease reduce
-    raise lower
-    required optional
-    mandatory optional
-    obligatoire facultatif facultative
-    erforderlich optional
-    public private
-    internal external
-    inbound outbound
-    input output
-    incoming outgoing
-    synchronous asynchronous
-    sync async
-    ascending descending
-    asc desc
-    bound:upper bound:lower
-    before after
-    old new
-    vor nach
-    avant après
-    antes después
-    until since
-    true false
-    on off
-    pass fail
-    success failure
-    manual automatic
-    manually automatically
-    manuell automatisch
-    local remote
-    online offline
-    left right
-    top bottom
-    upper lower
-    uppercase lowercase
-    horizontal vertical
-    above below
-    inside outside
-    inner outer
-    first second third fourth last
-    newest oldest
-    latest oldest
-    high low
-    higher lower
-    long short
-    longer shorter
-    hot cold
-    warm cold
-    strict loose lenient
-    mutable immutable
-    stateful stateless
-    eager lazy
-    optimistic pessimistic
-    primary secondary replica standby
-    leader follower
-    master slave
-    parent child
-    source target
-    producer consumer
-    sender receiver
-    hard soft
-    tabs spaces
-    tab space
-    single double triple
-    even odd
-    hourly daily weekly biweekly monthly quarterly yearly
-    morning afternoon evening night
-    vormittag nachmittag abend
-    matin soir
-    monday tuesday wednesday thursday friday saturday sunday
-    montag dienstag mittwoch donnerstag freitag samstag sonntag
-    montags dienstags mittwochs donnerstags freitags samstags sonntags
-    lundi mardi mercredi jeudi vendredi samedi dimanche
-    lunes martes miércoles jueves viernes sábado domingo
-    january february march april june july august september october november december
-    januar februar märz april mai juni juli august september oktober november dezember
-    janvier février mars avril mai juin juillet août septembre octobre novembre décembre
-    q1 q2 q3 q4
-    production staging development sandbox preview qa uat preprod canary demo
-    produktion staging
-    linux macos windows freebsd
-    ubuntu debian fedora alpine arch
-    ios android web desktop
-    laptop desktop
-    phone tablet laptop desktop
-    x86 arm
-    amd64 arm64
-    postgres mysql mariadb sqlite oracle mssql mongodb
-    kafka rabbitmq nats sqs
-    redis memcached
-    typescript javascript python rust go java kotlin swift ruby php scala elixir
-    react vue svelte angular
-    npm pnpm yarn bun
-    pip poetry uv conda
-    aws gcp azure
-    github gitlab bitbucket
-    english german french spanish italian portuguese japanese chinese korean russian polish dutch
-    deutsch englisch französisch spanisch
-    français anglais allemand espagnol
-    light dark
-    hell dunkel
-    clair sombre
-    white black
-    red green blue yellow orange purple
-    done open running pending blocked
-    erledigt offen
-    fini ouvert
-    resolved unresolved
-    decided undecided considering
-    draft final
-    eu us apac
-    europe america asia
-    admin viewer editor guest
-    unit integration end-to-end e2e
-    sunrise sunset
-    launch sunset
-    http https
-    tcp udp
-    json xml yaml toml csv
-    get post put patch
-    eur usd gbp chf jpy
-    north south east west
-    fast slow
-    serial parallel
-    sequential parallel
-    always sometimes
-    immer manchmal
-    toujours parfois
-    always rarely
-    some none
-    all some few
-    yes no
-    ja nein
-    oui non
-    bump pin
-    """
-)
-
 # Markers in names, descriptions and headings that tell one subject from another, by class.
 ENVIRONMENT_MARKERS = {
     "prod": "production", "production": "production", "produktion": "production", "live": "production",
@@ -311,23 +136,23 @@ STATUS_MARKERS = _words(
 # Folders whose files are about one entity each: there the name is the subject.
 ENTITY_FOLDERS = _words(
     """
-    people person persons team teams members users customers clients accounts contacts vendors partners authors
-    services service modules components packages apps machines hosts servers clusters nodes devices regions
-    projects repos repositories incidents postmortems outages meetings daily journal diary log logs weekly sprints
-    releases changelog changelogs environments envs deployments tables schema schemas countries cities offices
-    leute kunden personen dienste rechner vorfälle besprechungen
-    personnes équipe clients services réunions
-    人员 客户 服务 メンバー 顧客
+    people person persons team teams members users customers clients accounts contacts vendors partners
+    authors services service modules components packages apps machines hosts servers clusters nodes devices
+    regions projects repos repositories incidents postmortems outages meetings daily journal diary log logs
+    weekly sprints releases changelog changelogs environments envs deployments tables schema schemas countries
+    cities offices leute kunden personen dienste rechner vorfälle besprechungen personnes équipe clients
+    services réunions 人员 客户 服务 メンバー 顧客
     """
 )
 # Words in file names that name no subject.
 FILLER_NAME_WORDS = _words(
     """
-    note notes notizen memo misc info stuff things tips tip doc docs readme about overview summary general common
-    copy copies kopie copie dup duplicate duplicates backup bak orig original version final tmp temp untitled unnamed
-    more extra other another again rule rules guide guidelines guideline policy policies convention conventions style
-    styles how to howto the a an of for and my our what where which we i is are do does works work file files text txt md
-    markdown memory memories list listing details left right one two first second
+    note notes notizen memo misc info stuff things tips tip doc docs readme about overview summary general
+    common copy copies kopie copie dup duplicate duplicates backup bak orig original version final tmp temp
+    untitled unnamed more extra other another again rule rules guide guidelines guideline policy policies
+    convention conventions style styles how to howto the a an of for and my our what where which we i is are
+    do does works work file files text txt md markdown memory memories list listing details left right one two
+    first second
     """
 )
 # Of those, the ones that make the worse name of two.
@@ -341,25 +166,27 @@ PLACEHOLDERS = _words("todo tbd wip n/a na none nothing empty placeholder fixme 
 
 # A statement with one of these says that something in its note, or another note, does not hold (any more).
 CONTRADICTION_CUES = (
-    r"\bcontradict(?:s|ed|ion|ory)?\b|\bconflicts? with\b|\bsupersed(?:e|es|ed|ing)\b|\boutdated\b|\bout of date\b|"
-    r"\bobsolete\b|\bdeprecated\b|\bno longer (?:true|valid|correct|the case|applies|holds|current)\b|"
-    r"\breplaced by\b|\breplaces the\b|\bstale\b|\b(?:was|were) wrong\b|\bincorrect\b|\bnot true\b|\bdisagrees?\b|"
-    r"\bused to be\b|\bformerly\b|\bpreviously\b|\bkept for reference\b|\bsee instead\b|\bretracted\b|\bwithdrawn\b|"
-    r"\bcorrection:|\bupdate:|\bedit:|\bhistorical\b|\bv\d+ stays?\b|\bstays? (?:readable|until|for now)\b|"
-    r"\bunlike\b|\bas opposed to\b|\bin contrast\b|\banymore\b|\bnot any more\b|~~|<!--|\b(?:what|how|things) not to\b|"
-    r"\bveraltet|\büberholt|\bwiderspr(?:icht|uch)|\bersetzt durch\b|\bgilt nicht mehr\b|\bnicht mehr gültig|\bfrüher\b|"
+    r"\bcontradict(?:s|ed|ion|ory)?\b|\bconflicts? with\b|\bsupersed(?:e|es|ed|ing)\b|\boutdated\b|"
+    r"\bout of date\b|\bobsolete\b|\bdeprecated\b|"
+    r"\bno longer (?:true|valid|correct|the case|applies|holds|current)\b|\breplaced by\b|"
+    r"\breplaces the\b|\bstale\b|\b(?:was|were) wrong\b|\bincorrect\b|\bnot true\b|\bdisagrees?\b|"
+    r"\bused to be\b|\bformerly\b|\bpreviously\b|\bkept for reference\b|\bsee instead\b|\bretracted\b|"
+    r"\bwithdrawn\b|\bcorrection:|\bupdate:|\bedit:|\bhistorical\b|\bv\d+ stays?\b|"
+    r"\bstays? (?:readable|until|for now)\b|\bunlike\b|\bas opposed to\b|\bin contrast\b|\banymore\b|"
+    r"\bnot any more\b|~~|<!--|\b(?:what|how|things) not to\b|\bveraltet|\büberholt|"
+    r"\bwiderspr(?:icht|uch)|\bersetzt durch\b|\bgilt nicht mehr\b|\bnicht mehr gültig|\bfrüher\b|"
     r"\bobsol[eè]te|\bpérimé|\bcontredit|\bremplacé(?:e|s|es)? par\b|\bn'est plus\b|\bne sont plus\b|"
-    r"\bobsoleto|\banticuad|\bcontradice|\breemplazad|\bya no\b|"
-    r"\bустарел|\bпротиворечит|\bбольше не\b|"
+    r"\bobsoleto|\banticuad|\bcontradice|\breemplazad|\bya no\b|\bустарел|\bпротиворечит|\bбольше не\b|"
     r"过时|废弃|已弃用|矛盾|不再|古い情報|廃止|非推奨|矛盾|더 이상|폐기"
 )
 FUTURE_CUES = (
-    r"\b(?:will|going to|plan to|plans to|planned|planning|upcoming|from next|geplant|künftig|zukünftig|prévue?s?|"
-    r"planeado|próximamente|будет|будут|план)\b|予定|计划|将要|예정"
+    r"\b(?:will|going to|plan to|plans to|planned|planning|upcoming|from next|"
+    r"geplant|künftig|zukünftig|prévue?s?|planeado|próximamente|будет|будут|план)\b|"
+    r"予定|计划|将要|예정"
 )
 FORMER_CUES = (
-    r"(?<!\bis )(?<!\bare )(?<!\bbe )\bused to\b|\bformerly\b|\bpreviously\b|\buntil recently\b|\bback then\b|"
-    r"\b(?:früher|ehemals|autrefois|antes era|раньше)\b|以前|かつて|曾经|예전"
+    r"(?<!\bis )(?<!\bare )(?<!\bbe )\bused to\b|\bformerly\b|\bpreviously\b|\buntil recently\b|"
+    r"\bback then\b|\b(?:früher|ehemals|autrefois|antes era|раньше)\b|以前|かつて|曾经|예전"
 )
 FUTURE_TRIGGERS = _words("will going plan plans planned planning upcoming next geplant planeado")
 FORMER_TRIGGERS = _words("used formerly previously recently back ehemals autrefois antes")
@@ -370,11 +197,11 @@ NUMBER_WORDS = {
     "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "fifteen": "15", "twenty": "20", "thirty": "30",
     "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90", "hundred": "100", "thousand": "1000",
     "twice": "2", "thrice": "3", "half": "1/2", "dozen": "12",
-    "null": "0", "zwei": "2", "drei": "3", "vier": "4", "fünf": "5", "sechs": "6", "sieben": "7", "acht": "8",
-    "neun": "9", "zehn": "10", "zwölf": "12", "zwanzig": "20", "dreißig": "30", "hundert": "100", "zweimal": "2",
-    "deux": "2", "trois": "3", "quatre": "4", "cinq": "5", "sept": "7", "huit": "8", "neuf": "9", "dix": "10",
-    "douze": "12", "vingt": "20", "trente": "30", "cent": "100",
-    "dos": "2", "tres": "3", "cuatro": "4", "cinco": "5", "seis": "6", "siete": "7", "ocho": "8", "diez": "10",
+    "zwei": "2", "drei": "3", "vier": "4", "fünf": "5", "sechs": "6", "sieben": "7", "acht": "8",
+    "neun": "9", "zehn": "10", "zwölf": "12", "zwanzig": "20", "dreißig": "30", "hundert": "100",
+    "zweimal": "2", "deux": "2", "trois": "3", "quatre": "4", "cinq": "5", "sept": "7", "huit": "8",
+    "neuf": "9", "dix": "10", "douze": "12", "vingt": "20", "trente": "30",
+    "tres": "3", "cuatro": "4", "cinco": "5", "seis": "6", "siete": "7", "ocho": "8", "diez": "10",
     "два": "2", "две": "2", "три": "3", "четыре": "4", "пять": "5", "десять": "10",
 }  # fmt: skip
 # "one" is as often a pronoun as a number: it counts as a number only against another one.
@@ -387,9 +214,9 @@ UNITS = {
     for canon, units in {
         "ms": "ms msec msecs millisecond milliseconds millis millisekunden millisecondes 毫秒 ミリ秒",
         "us": "us µs μs microsecond microseconds micros",
-        "s": "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos 秒 초 секунд секунды",
+        "s": "s sec secs second seconds sekunde sekunden seconde secondes segundos 秒 초 секунд секунды",
         "min": "m min mins minute minutes minuten minuto minutos 分 分钟 分鐘 분 минут минуты",
-        "h": "h hr hrs hour hours stunde stunden std heure heures hora horas 小时 小時 時間 시간 часов часа uhr 時 시",
+        "h": "h hr hrs hour hours stunde stunden std heure heures horas uhr 小时 小時 時間 時 시간 시",
         "d": "d day days tag tage tagen jour jours día días 天 日間 일 дней дня",
         "w": "week weeks woche wochen semaine semaines semana semanas 周 週間 주",
         "mo": "month months monat monate monaten mois mes meses 个月 ヶ月 개월",
@@ -416,66 +243,76 @@ MONTHS = {
     for number, name in enumerate(names.split(), start=1)
 }
 
-# Negations that reach forward to the end of their clause, and those that colour the whole clause (the negation
-# stands behind what it negates).
+# Negations that reach forward to the end of their clause, and those that colour the whole clause (the
+# negation stands behind what it negates).
 NEGATIONS_FORWARD = _words(
     """
-    not no never none nor neither non without cannot avoid avoids avoided avoiding except unless stop nothing nobody
-    statt anstatt ohne außer vermeide vermeiden
-    sans aucun aucune éviter évitez évite sauf ne n
-    sin nunca evita evitar excepto ningún ninguna no
-    не нет без никогда
+    not no never none nor neither non without cannot avoid avoids avoided avoiding except unless stop nothing
+    nobody statt anstatt ohne außer vermeide vermeiden sans aucun aucune éviter évitez évite sauf ne n sin
+    nunca evita evitar excepto ningún ninguna no не нет без никогда
     """
 )
 NEGATIONS_CLAUSE = _words(
     """
-    nicht kein keine keinen keinem keiner nie niemals nirgends verboten untersagt
-    jamais interdit interdite
-    prohibido prohibida
-    forbidden prohibited disallowed banned unsupported
-    нельзя запрещено
-    niet geen nooit zonder não nem sem nie bez nigdy inte ikke ej aldrig utan uten eikä ei älä nem nu fără değil
-    tidak jangan tanpa không đừng δεν μην χωρίς nelze nesmí нема لا ليس بدون لم لن לא בלי אין
+    nicht kein keine keinen keinem keiner nie niemals nirgends verboten untersagt jamais interdit interdite
+    prohibido prohibida forbidden prohibited disallowed banned unsupported нельзя запрещено niet geen nooit
+    zonder não nem sem nie bez nigdy inte ikke ej aldrig utan uten eikä ei älä nem nu fără değil tidak jangan
+    tanpa không đừng δεν μην χωρίς nelze nesmí нема لا ليس بدون لم لن לא בלי אין
     """
 )
-# Words that say that something is not settled, or not wanted: both statements or headings must have them, or none.
+# Words that say that something is not settled, or not wanted: both statements or headings must have them, or
+# none.
 HEDGES = _words(
     """
-    todo tbd fixme decide deciding whether consider considering considered proposal proposed propose maybe perhaps might
-    idea ideas unclear unsure guess assume assumption allegedly supposedly probably possibly likely question questions
-    untested unverified unconfirmed experiment experimental experimentally wish wishlist eventually
-    vielleicht vermutlich wahrscheinlich überlegen idee ideen offen unklar
-    peut-être probablement idée idées
-    quizás quizá probablemente idea
+    todo tbd fixme decide deciding whether consider considering considered proposal proposed propose maybe
+    perhaps might idea ideas unclear unsure guess assume assumption allegedly supposedly probably possibly
+    likely question questions untested unverified unconfirmed experiment experimental experimentally wish
+    wishlist eventually vielleicht vermutlich wahrscheinlich überlegen idee ideen offen unklar peut-être
+    probablement idée idées quizás quizá probablemente idea
     """
 )
-LOADED_HEADINGS = HEDGES | STATUS_MARKERS | _words(
+# Verbs and adjectives that take back what stands beside them: both statements must have them, or none.
+NEGATING = _words(
     """
-    anti antipattern antipatterns pitfall pitfalls mistake mistakes bad wrong cons pros rejected declined abandoned
-    avoid avoided dont don't never forbidden wontfix discarded removed failed before after done open resolved blocked
-    vorher nachher falsch fehler verworfen abgelehnt erledigt
-    erreurs rejeté rejetée mauvais
+    exclude excludes excluded excluding skip skips skipped skipping ignore ignores ignored ignoring omit omits
+    omitted bypass bypasses bypassed disable disables disabled reject rejects rejected refuse refuses refused
+    deny denies denied stop stops stopped prevent prevents prevented block blocks blocked forbid forbids
+    suspend suspends suspended pause paused revoke revokes revoked cancel cancels cancelled canceled lack
+    lacks lacking fail fails failed exempt exempted discontinue discontinued retire retired drop drops dropped
+    missing unavailable temporarily temporary provisional sometimes rarely seldom partly partially
+    occasionally almost nearly formerly instead optionally hardly only ausgeschlossen übersprungen ignoriert
+    deaktiviert gesperrt vorübergehend manchmal selten teilweise nur exclu exclue exclus ignoré désactivé
+    temporairement parfois rarement seulement uniquement excluido omitido desactivado temporalmente solo sólo
     """
 )
-# In names and titles these are subjects: two notes that name different ones are about different things.
-PRODUCTS = _words(
+STRONG_MODALS = _words("must shall required mandatory muss müssen doit doivent debe deben должен должны")
+WEAK_MODALS = _words(
+    "may can could might optional optionally kann können darf dürfen peut peuvent puede pueden может"
+)
+GERMAN_ARTICLES = _words("der die das den dem des ein eine einen einem einer")
+LOADED_HEADINGS = (
+    HEDGES
+    | STATUS_MARKERS
+    | _words(
+        """
+    anti antipattern antipatterns pitfall pitfalls mistake mistakes bad wrong cons pros rejected declined
+    abandoned avoid avoided dont don't never forbidden wontfix discarded removed failed before after done open
+    resolved blocked vorher nachher falsch fehler verworfen abgelehnt erledigt erreurs rejeté rejetée mauvais
     """
-    postgres postgresql mysql mariadb sqlite oracle mssql mongodb cassandra dynamodb redis memcached etcd clickhouse
-    snowflake bigquery redshift kafka rabbitmq nats sqs pulsar elasticsearch opensearch solr docker podman kubernetes
-    nomad terraform ansible helm nginx apache caddy traefik envoy haproxy prometheus grafana loki datadog sentry jenkins
-    circleci argocd vault consul aws gcp azure heroku cloudflare fastly vercel netlify github gitlab bitbucket jira linear
-    slack teams discord zoom python javascript typescript java kotlin scala ruby php golang rust swift elixir haskell
-    react vue svelte angular django flask fastapi rails laravel spring express webpack vite rollup esbuild npm pnpm yarn
-    poetry pip uv conda maven gradle cargo bazel jest vitest pytest playwright cypress selenium linux macos windows ubuntu
-    debian fedora ios android firefox chrome safari vim emacs vscode zsh bash fish tmux stripe paypal twilio sendgrid
-    """
+    )
 )
 # Words that put things in a sequence: with them the order of words matters.
-SEQUENCE = _words("then afterwards thereafter subsequently dann danach anschließend puis ensuite luego después затем потом")
+SEQUENCE = _words(
+    "then afterwards thereafter subsequently dann danach anschließend puis ensuite luego después затем потом"
+)
 # Connectors that bound how long something holds.
 HOLDING = _words("until till since bis seit jusque depuis hasta desde")
-PRONOUNS = _words("it they this that these those he she es sie dies diese dieser dieses er il elle ils elles ce cela ça eso esto")
+PRONOUNS = _words(
+    "it they this that these those he she es sie dies diese dieser dieses er il elle ils elles ce cela eso"
+)
 NEGATED_PERMISSION = _words("forbidden prohibited disallowed banned verboten untersagt interdit prohibido")
+# Words that end what a negation reaches.
+BOUNDARIES = _words("and but aber sondern und mais et pero y while whereas но и")
 # Words after which a relation changes its meaning with its object.
 RELATIONS = _words(
     """
@@ -497,10 +334,13 @@ PREPOSITIONS = RELATIONS | _words(
     """
 )
 
-CJK_NEGATION = r"ไม่|ห้าม|नहीं|मत |बिना|没|沒|勿|别|別に|禁止|不(?!同|断|變|变|仅|但|过|論|论|足|可避免)|无(?!论|線|线)|無し|ない|ません|ずに|不可|なし|避け"
+CJK_NEGATION = (
+    r"ไม่|ห้าม|नहीं|मत |बिना|没|沒|勿|别|別に|禁止|不(?!同|断|變|变|仅|但|过|論|论|足|可避免)|"
+    r"无(?!论|線|线)|無し|ない|ません|ずに|不可|なし|避け"
+)
 CJK_NOT_NEGATION = (
-    r"なければ(?:ならない|なりません|いけない)|ねばならない|ないと(?:いけない|だめ)|なくては(?:ならない|いけない)|"
-    r"なくても(?:よい|いい)|だけでなく|不可欠|不可避|不仅|不但|不论|无论"
+    r"なければ(?:ならない|なりません|いけない)|ねばならない|ないと(?:いけない|だめ)|"
+    r"なくては(?:ならない|いけない)|なくても(?:よい|いい)|だけでなく|不可欠|不可避|不仅|不但|不论|无论"
 )
 HANGUL_NEGATION = r"않|없|금지|지 ?마|지 ?말|못 ?하|(?:^|\s)안\s"
 HANGUL_PARTICLES = r"(?:은|는|이|가|을|를|의|에|에서|에게|로|으로|와|과|도|만|까지|부터|한다|하다|합니다|다)$"

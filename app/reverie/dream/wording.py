@@ -1,7 +1,8 @@
 """Statements as tokens: what a sentence says, folded so that two wordings of the same thing look alike.
 
-Spelling, inflection, units, number words, dates, quotes and markup are folded; numbers, identifiers and names are
-marked, because two statements that differ in those differ in substance. Each token knows whether it is negated.
+Spelling, inflection, units, number words, dates, quotes and markup are folded; numbers, identifiers and names
+are marked, because two statements that differ in those differ in substance. Each token knows whether it is
+negated.
 
 Pure; linear in the text.
 """
@@ -9,7 +10,6 @@ Pure; linear in the text.
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,9 +17,19 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from reverie.dream import vocabulary as words
+from reverie.dream.folding import fold_text, stem, word
 
 TokenKind = Literal["word", "weak", "number", "identifier", "name", "character"]
 
+# What a mark on a statement says about it, by its first word.
+MARKS = {
+    "question": "whether it is asked or said",
+    "hedge": "how settled it is",
+    "future": "whether it is or will be",
+    "former": "whether it was or is",
+    "holding": "how long it holds",
+    "negating": "a word that takes something back",
+}
 _WEIGHTS: dict[TokenKind, float] = {
     "word": 1.0,
     "weak": 0.3,
@@ -31,14 +41,16 @@ _WEIGHTS: dict[TokenKind, float] = {
 
 
 class Token(NamedTuple):
-    """`canon` is equal for wordings of the same thing; `unit` is for numbers ("" when none stands there), and the
-    year for dates. `negated`: an odd number of negations covers it. `initial`: its capital letter says nothing."""
+    """`canon` is equal for wordings of the same thing; `unit` is for numbers ("" when none stands there), and
+    the year for dates. `negated`: an odd number of negations covers it. `initial`: its capital letter says
+    nothing; `capital`: it has one."""
 
     canon: str
     kind: TokenKind
     unit: str = ""
     negated: bool = False
     initial: bool = False
+    capital: bool = False
 
     @property
     def weight(self) -> float:
@@ -48,8 +60,9 @@ class Token(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Wording:
     """One statement. `seen` are all its words with function words, `relations` pairs of (connector, object),
-    `negations` the groups of token numbers that one negation covers, `negative` whether a language whose negation
-    has no reach we know (Chinese, Japanese, Korean) negates anything, `ordered` whether an arrow or a word such as
+    `negations` the groups of token numbers that one negation covers, `negative` whether a language whose
+    negation has no reach we know (Chinese, Japanese, Korean) negates anything, `marks` what else colours all
+    of it (see `MARKS`), `past` whether it has a past tense, `ordered` whether an arrow or a word such as
     "then" makes the order matter, `clauses` the number of its clause for each token."""
 
     tokens: tuple[Token, ...]
@@ -57,11 +70,9 @@ class Wording:
     relations: frozenset[tuple[str, str]] = frozenset()
     negations: tuple[frozenset[int], ...] = ()
     negative: bool = False
+    marks: frozenset[str] = frozenset()
     passive: bool = False
-    question: bool = False
     past: bool = False
-    former: bool = False
-    future: bool = False
     ordered: bool = False
     clauses: tuple[int, ...] = ()
     weight: float = field(default=0.0)
@@ -71,48 +82,13 @@ class Wording:
         return frozenset(token.canon for token in self.tokens)
 
 
-_QUOTES = str.maketrans(
-    {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "ʼ": "'", "–": " - ", "—": " - ",
-     "✓": " yes ", "✔": " yes ", "✅": " yes ", "☑": " yes ", "✗": " no ", "✘": " no ", "❌": " no ", "❎": " no ",
-     "→": " -> ", "⇒": " -> ", "…": " ", "\u00a0": " ", "\u202f": " ", "、": ",", "，": ",", "：": ":", "；": ";"}
-)  # fmt: skip
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\(<?([^()\s]*)>?[^()]*\)")
-_EMPHASIS = re.compile(r"(?<![\w/*.])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/*])(?:\*{1,3}|_{1,3}|~~)(?![\w/*])")
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
-# Each phrase with the words of which one must be there: most statements have none and skip the search.
-_PHRASES = tuple(
-    (frozenset(triggers.split()), re.compile(pattern, re.IGNORECASE), replacement)
-    for triggers, pattern, replacement in (
-        ("most more longer exceed exceeding up zu plus máximo sumo less fewer under below weniger moins menos",
-         r"\b(?:at most|no more than|not more than|no longer than|not exceed(?:ing)?|up to|bis zu|au plus|"
-         r"como máximo|a lo sumo|less than|fewer than|under(?= \d)|below(?= \d)|weniger als|moins de|menos de)\b",
-         " bound:upper "),
-        ("max maximum höchstens maximal", r"\b(?:max|maximum|höchstens|maximal)(?:\.|\b)(?: of\b)?", " bound:upper "),
-        ("least more greater less fewer over above mehr moins plus menos más exceed exceeds exceeding",
-         r"\b(?:at least|more than|greater than|no less than|no fewer than|not less than|over(?= \d)|above(?= \d)|"
-         r"mehr als|au moins|plus de(?= \d)|al menos|más de|exceed(?:s|ing)?)\b", " bound:lower "),
-        ("minimum mindestens minimal min",
-         r"\b(?:minimum|mindestens|minimal|min(?=\.? \d))\b(?: of\b)?", " bound:lower "),
-        ("instead rather lieu plutôt lugar opposed",
-         r"\binstead of\b|\brather than\b|\bau lieu de\b|\bplutôt que\b|\ben lugar de\b|\bas opposed to\b", " statt "),
-        ("prior", r"\bprior to\b", " before "), ("has have had", r"\b(?:has|have|had) to\b", " must "),
-        ("pull", r"\bpull[ -]requests?\b", " pr "), ("next", r"\bnext to\b", " beside "),
-        ("standard", r"\bstandard library\b", " stdlib "), ("order", r"\bin order to\b", " to "),
-        ("soon once", r"\bas soon as\b|\bonce\b(?= (?:the|a|an|it|they|all)\b)", " when "),
-        ("e i z p example", r"\be\.g\.|\bi\.e\.|\bz\. ?b\.|\bfor example\b|\bp\. ?ex\.", " "),
-        ("day", r"\b(?:every|each|per) day\b", " daily "), ("hour", r"\b(?:every|each|per) hour\b", " hourly "),
-        ("week", r"\b(?:every|each|per) week\b", " weekly "), ("year", r"\b(?:every|each|per) year\b", " yearly "),
-        ("month", r"\b(?:every|each|per|a) month\b", " monthly "),
-        ("cent", r"\bper cent\b|\bpour cent\b", " percent "), ("can", r"\bcan ?not\b", " cannot "),
-        ("longer anymore more", r"\bno longer\b|\bnot any ?more\b", " not "), ("free", r"\bfree of\b", " without "),
-        ("t", r"\b(\w+?)n't\b", r" \1 not "),
-    )
-)  # fmt: skip
-_TRIGGERS = frozenset().union(*(triggers for triggers, _pattern, _replacement in _PHRASES))
-_COMPARISON = re.compile(r"(?<=\s)(?:<=|<)(?=\s?\d)|≤|(?<=\s)(?:>=|>)(?=\s?\d)|≥")
-_PLAIN_WORD = re.compile(r"[^\W\d_]+")
+_FUNCTION = words.FUNCTION_WORDS | words.PREPOSITIONS
+_WEAK = frozenset(words.WEAK_WORDS | {word(text) for text in words.WEAK_WORDS if len(text) > 3})
 _MONTH = "|".join(sorted(words.MONTHS, key=len, reverse=True))
-_UNIT = "|".join(sorted((re.escape(unit) for unit in words.UNITS if ord(unit[0]) < 0x2E80), key=len, reverse=True))
+_UNIT = "|".join(
+    sorted((re.escape(unit) for unit in words.UNITS if ord(unit[0]) < 0x2E80), key=len, reverse=True)
+)
 _CJK_UNIT = "|".join(sorted((unit for unit in words.UNITS if ord(unit[0]) >= 0x2E80), key=len, reverse=True))
 _TOKEN = re.compile(
     rf"""
@@ -120,7 +96,8 @@ _TOKEN = re.compile(
     | (?P<iso>\b\d{{4}}-\d{{2}}-\d{{2}}\b)
     | (?P<dmy>\b(?P<dmy_day>\d{{1,2}})(?:st|nd|rd|th|\.|er|º)?\s+(?:of\s+|de\s+)?(?P<dmy_month>{_MONTH})\b\.?
         (?:,?\s+(?:de\s+)?(?P<dmy_year>\d{{4}})\b)?)
-    | (?P<mdy>\b(?P<mdy_month>{_MONTH})\.?\s+(?P<mdy_day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<mdy_year>\d{{4}})\b)?)
+    | (?P<mdy>\b(?P<mdy_month>{_MONTH})\.?\s+(?P<mdy_day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)
+        (?:,?\s+(?P<mdy_year>\d{{4}})\b)?)
     | (?P<time>\b\d{{1,2}}:\d{{2}}(?::\d{{2}})?\b)
     | (?P<version>\bv\d+(?:\.\d+)*(?:-[a-z]+[0-9.]*)?\b|\b\d+\.\d+\.\d+(?:[.-]\w+)*)
     | (?P<arrow>->|=>|<-)
@@ -137,8 +114,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_EAST_ASIAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af々ー"
-_SCRIPT_CHANGE = re.compile(rf"(?<=[{_EAST_ASIAN}])(?=[A-Za-z0-9`#])|(?<=[A-Za-z0-9`%])(?=[{_EAST_ASIAN}])")
 _SYMBOLS_ONLY = re.compile(r"^[^\w\s]+$")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|\w_\w")
 _RUNS = re.compile(r"[\u3040-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ffー]+|[\u3400-\u9fff\uf900-\ufaff々]")
@@ -149,64 +124,16 @@ _HANGUL_PARTICLE = re.compile(words.HANGUL_PARTICLES)
 _FORMER = re.compile(words.FORMER_CUES, re.IGNORECASE)
 _FUTURE = re.compile(words.FUTURE_CUES, re.IGNORECASE)
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)'", re.IGNORECASE)
-_BOUNDARY_WORDS = frozenset("and but aber sondern und mais et pero y while whereas но и".split())
-
-
-def word(canon: str) -> str:
-    """The folded form of one lower-case word: inflection off, synonyms on one of them."""
-    return _SYNONYM.get(canon) or _SYNONYM.get(stem(canon)) or stem(canon)
-
-
-@lru_cache(maxsize=65536)
-def stem(text: str) -> str:
-    """Light: plural, -ing, -ed, -ly, -ion and a final e go; short words and other scripts stay."""
-    if len(text) < 4 or not text.isascii():
-        return text
-    for ending, replacement, least in _ENDINGS:
-        if text.endswith(ending) and len(text) - len(ending) >= least:
-            text = text[: len(text) - len(ending)] + replacement
-            if ending in ("ing", "ed") and len(text) > 3 and text[-1] == text[-2] and text[-1] in "bdfgmnprt":
-                text = text[:-1]
-            break
-    return text[:-1] if len(text) > 3 and text.endswith("e") else text
-
-
-_ENDINGS = (
-    ("ies", "y", 2), ("ied", "y", 2), ("sses", "ss", 2), ("xes", "x", 2), ("ches", "ch", 2), ("shes", "sh", 2),
-    ("ingly", "", 3), ("edly", "", 3), ("ally", "al", 3), ("ings", "", 3), ("ing", "", 3), ("eed", "eed", 1),
-    ("ions", "", 4), ("ion", "", 4), ("ed", "", 3), ("ly", "", 4), ("'s", "", 2), ("ss", "ss", 1), ("us", "us", 1),
-    ("is", "is", 1), ("s", "", 3),
-)  # fmt: skip
-_SYNONYM: dict[str, str] = {}
-for _group in words.SYNONYMS:
-    _first = min(_group, key=lambda text: (len(stem(text)), text))
-    for _text in _group:
-        _SYNONYM.setdefault(_text, stem(_first))
-_FUNCTION = words.FUNCTION_WORDS | words.PREPOSITIONS
-_WEAK = frozenset(words.WEAK_WORDS | {word(text) for text in words.WEAK_WORDS if len(text) > 3})
-
-
-def fold_text(text: str) -> str:
-    """Markup, typographic characters and fixed phrases folded; code spans lose their marks."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).translate(_QUOTES)
-        text = _SCRIPT_CHANGE.sub(" ", text)
-    if "](" in text:
-        text = _LINK.sub(r"\1 \2", text)
-    text = _EMPHASIS.sub("", text) if "*" in text or "_" in text or "~" in text else text
-    triggers = _TRIGGERS.intersection(_PLAIN_WORD.findall(text.casefold()))
-    if triggers:
-        for wanted, pattern, replacement in _PHRASES:
-            if not wanted.isdisjoint(triggers):
-                text = pattern.sub(replacement, text)
-    if _COMPARISON.search(text):
-        text = _COMPARISON.sub(lambda match: " bound:upper " if match[0] in "<=≤" else " bound:lower ", text)
-    return text
+_BOUNDARY_WORDS = words.BOUNDARIES
 
 
 @lru_cache(maxsize=4096)
 def read_wording(text: str, *, code: bool = False, capital_nouns: bool = False) -> Wording:
-    """The tokens of one statement; the same lines come again and again, so the last few are remembered. `code`: a line of code, where each word is an identifier and nothing is negated."""
+    """The tokens of one statement; the same lines come again and again, so the last few are remembered.
+
+    `code`: a line of code, where each word is an identifier and nothing is negated. `capital_nouns`: capital
+    letters say nothing, as in German.
+    """
     return _Reader(text, code, capital_nouns).read()
 
 
@@ -248,17 +175,16 @@ class _Reader:
             negations=negations,
             negative=self._negative_script(text),
             passive=not self._code and bool(self._seen & words.PASSIVE_BY),
-            question=self._raw.rstrip(" *_)\"'").endswith(("?", "？")),
+            marks=self._marks(text),
             past=not self._seen.isdisjoint(words.PAST_WORDS),
-            former=self._has(_FORMER, words.FORMER_TRIGGERS, text),
-            future=self._has(_FUTURE, words.FUTURE_TRIGGERS, text),
             ordered=self._arrows or bool(self._seen & words.SEQUENCE),
             clauses=self._clause_numbers(),
             weight=sum(token.weight for token in tokens),
         )
 
     def _mark_code(self, text: str) -> str:
-        """Backticks out; remembers where code stood, and keeps symbols that are a whole code span as a token."""
+        """Backticks out; remembers where code stood, and keeps symbols that are a whole code span as a
+        token."""
         pieces: list[str] = []
         at = length = 0
         for match in _CODE_SPAN.finditer(text):
@@ -313,7 +239,8 @@ class _Reader:
         canon = whole.casefold().strip(_EDGES.get(kind))
         parts = canon.split("-")
         if kind == "path" and not code and all(part.isalpha() for part in parts):
-            for part in parts:
+            # A compound with a function word in it ("roll-out", "log-in") is one word.
+            for part in ["".join(parts)] if _FUNCTION.intersection(parts) else parts:
                 self._word(part, code=False, initial=True)
         elif kind == "path" and canon.replace("/", "").isalpha() and canon.count("/") == 1 and not code:
             for part in canon.split("/"):
@@ -327,7 +254,9 @@ class _Reader:
         digits = digits.removeprefix("+")
         if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits):
             digits = digits.replace(",", "")
-        self._add(Token(f"#{digits.replace(',', '.')}", "number", words.UNITS[unit.casefold()] if unit else ""))
+        self._add(
+            Token(f"#{digits.replace(',', '.')}", "number", words.UNITS[unit.casefold()] if unit else "")
+        )
 
     def _word(self, surface: str, code: bool, initial: bool) -> None:
         text = surface.casefold()
@@ -355,11 +284,13 @@ class _Reader:
             canon = word(text)
             self._prefers = self._prefers or canon == word("prefer")
             kind = self._kind_of(surface, text, canon, initial)
-            self._add(Token(stem(text) if kind == "identifier" else canon, kind, initial=initial))
+            canon = stem(text) if kind == "identifier" else canon
+            self._add(Token(canon, kind, initial=initial, capital=surface[:1].isupper()))
             self._connect(text)
 
     def _counts_unit(self, unit: str) -> bool:
-        """A unit written as a word after a number word or an article ("ten minutes", "an hour") joins its number."""
+        """A unit written as a word after a number word or an article ("ten minutes", "an hour") joins its
+        number."""
         last = self._tokens[-1] if len(self._tokens) > self._clause_start else None
         if last is not None and last.canon.startswith("#") and not last.unit:
             self._tokens[-1] = last._replace(unit=unit, kind="number")
@@ -407,7 +338,8 @@ class _Reader:
     def _add(self, token: Token) -> None:
         if self._connector and token.kind != "weak":
             self._relations.add((self._connector, token.canon))
-            # The thing may follow an adjective: the second word counts as well, but only for standing in a phrase.
+            # The thing may follow an adjective: the second word counts as well, but only for standing in a
+            # phrase.
             self._connector = None if self._connector.endswith("+") else f"{self._connector}+"
         self._seen.add(token.canon)
         self._tokens.append(token)
@@ -423,7 +355,8 @@ class _Reader:
         return tuple(bisect_right(starts, number) for number in range(len(self._tokens)))
 
     def _negations(self) -> tuple[frozenset[int], ...]:
-        """The tokens each negation covers: from it to the end of its clause, or the clause when none follow."""
+        """The tokens each negation covers: from it to the end of its clause, or the clause when none
+        follow."""
         groups: list[frozenset[int]] = []
         before = 0
         ends = [clause[0] for clause in self._clauses[1:]] + [len(self._tokens)]
@@ -443,8 +376,23 @@ class _Reader:
         before = text[:start].rstrip(" \"'(*_-")
         return not before or before[-1] in ".!?:;|>]"
 
+    def _marks(self, text: str) -> frozenset[str]:
+        if self._code:
+            return frozenset()
+        marks = {f"hedge {each}" for each in self._seen & words.HEDGES}
+        marks |= {f"negating {word(each)}" for each in self._seen & words.NEGATING}
+        marks |= {"holding" for connector, _thing in self._relations if connector in words.HOLDING}
+        if self._raw.rstrip(" *_)\"'").endswith(("?", "？")):
+            marks.add("question")
+        if self._has(_FORMER, words.FORMER_TRIGGERS, text):
+            marks.add("former")
+        if self._has(_FUTURE, words.FUTURE_TRIGGERS, text):
+            marks.add("future")
+        return frozenset(marks)
+
     def _has(self, cue: re.Pattern[str], triggers: frozenset[str], text: str) -> bool:
-        """Whether a cue stands there; looked for only where one of its words was seen or other scripts are used."""
+        """Whether a cue stands there; looked for only where one of its words was seen or other scripts are
+        used."""
         return not (text.isascii() and self._seen.isdisjoint(triggers)) and bool(cue.search(text))
 
     def _negative_script(self, text: str) -> bool:
