@@ -19,19 +19,21 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from reverie.clock import Clock, system_clock
+from reverie.errors import MendableError
 from reverie.profile import Profile
 from reverie.ui.crash import CrashReporter, RecentRecords
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import stuck_lanes
 from reverie.ui.main_window import Beginning, MainWindow
 from reverie.ui.settle import Screenshot
+from reverie.ui.stop_signals import StopSignals
 
 log = logging.getLogger("reverie.app")
 LOG_BYTES = 1_000_000
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 SCREENSHOT_LIMIT_MS = 60_000
 
 
@@ -58,7 +60,7 @@ def run_window(
         # A throw-away home leaves no history behind either.
         profile = Profile.under(scratch / "profile")
     try:
-        with logging_to(profile) as records:
+        with logging_to(profile) as records, faults_to(profile):
             application = make_application()
             reporter = CrashReporter(records)
             reporter.install()
@@ -96,11 +98,11 @@ def _run(
     application.setWindowIcon(icons.icon("reverie"))
     window = MainWindow(profile, clock, icons, beginning)
     window.show()
-    # A zero timer fires before the first paint; the paint is asked for by name.
-    window.repaint()
-    QTimer.singleShot(0, window.start)
     if screenshot is None:
-        code = application.exec()
+        stop = StopSignals()
+        stop.asked.connect(window.close)
+        with stop.listening():
+            code = application.exec()
     else:
         code = Screenshot(window, screenshot).take(SCREENSHOT_LIMIT_MS)
     window.shut_down()
@@ -129,34 +131,42 @@ def logging_to(profile: Profile) -> Iterator[RecentRecords]:
     """Log to a file of the profile, written by a thread of its own, and keep the last records in memory."""
     records = RecentRecords()
     root = logging.getLogger("reverie")
-    root.setLevel(logging.INFO)
-    root.addHandler(records)
-    listener: logging.handlers.QueueListener | None = None
-    handler: logging.Handler | None = None
-    faults = None
-    try:
-        directory = profile.ensure(profile.state / "logs")
-        file = logging.handlers.RotatingFileHandler(
-            directory / "reverie.log", maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8"
-        )
-        file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-        passing: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
-        handler = logging.handlers.QueueHandler(passing)
-        listener = logging.handlers.QueueListener(passing, file)
-        listener.start()
-        root.addHandler(handler)
-        faults = (directory / "faults.log").open("a", encoding="utf-8")
-        faulthandler.enable(faults)
-    except OSError as error:
-        log.warning("no log file: %s", error)
-    try:
+    with contextlib.ExitStack() as undo:
+        root.setLevel(logging.INFO)
+        root.addHandler(records)
+        undo.callback(root.removeHandler, records)
+        try:
+            directory = profile.ensure(profile.state / "logs")
+            file = logging.handlers.RotatingFileHandler(
+                directory / "reverie.log", maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8"
+            )
+        except (OSError, MendableError) as error:
+            log.warning("no log file: %s", error)
+        else:
+            undo.callback(file.close)
+            file.setFormatter(logging.Formatter(LOG_FORMAT))
+            passing: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
+            listener = logging.handlers.QueueListener(passing, file)
+            listener.start()
+            undo.callback(listener.stop)
+            handler = logging.handlers.QueueHandler(passing)
+            root.addHandler(handler)
+            undo.callback(root.removeHandler, handler)
         yield records
-    finally:
-        faulthandler.disable()
-        if faults is not None:
-            faults.close()
-        if handler is not None:
-            root.removeHandler(handler)
-        if listener is not None:
-            listener.stop()
-        root.removeHandler(records)
+
+
+@contextlib.contextmanager
+def faults_to(profile: Profile) -> Iterator[None]:
+    """Where the interpreter itself writes when it is killed by a signal."""
+    try:
+        file = (profile.ensure(profile.state / "logs") / "faults.log").open("a", encoding="utf-8")
+    except (OSError, MendableError) as error:
+        log.warning("no file for faults: %s", error)
+        yield
+        return
+    with file:
+        faulthandler.enable(file)
+        try:
+            yield
+        finally:
+            faulthandler.disable()

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QPaintEvent
 from PySide6.QtWidgets import QLabel, QMainWindow, QMessageBox, QSplitter, QTabWidget, QWidget
 
 from reverie.clock import Clock
@@ -27,7 +27,7 @@ from reverie.ui.memory.tab import MemoryTab
 from reverie.ui.open_homes import OpenHomes
 from reverie.ui.picker import Picker, Place
 from reverie.ui.session import Choice, HomeSession, Lanes
-from reverie.ui.shown import visible
+from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class MainWindow(QMainWindow):
         self._chosen = False
         self._wants_shown = False
         self._gave_up = False
+        self._started = False
+        self._opening_failed = False
         self._close_when_saved = False
         self._closed = False
         self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
@@ -115,7 +117,10 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def start(self) -> None:
-        """Begin: called once the window was painted."""
+        """Begin; once. The first painting of the window asks for it."""
+        if self._started:
+            return
+        self._started = True
         if self._beginning.open_demo:
             self.open_demo()
         for path in self._beginning.homes:
@@ -127,6 +132,11 @@ class MainWindow(QMainWindow):
     def gave_up(self) -> bool:
         """Nothing more will be shown by itself: no home was found, or it could not be opened."""
         return self._gave_up
+
+    @property
+    def opening_failed(self) -> bool:
+        """A home could not be opened, and none else is shown."""
+        return self._opening_failed
 
     @property
     def is_watching(self) -> bool:
@@ -147,7 +157,10 @@ class MainWindow(QMainWindow):
     def _pick_in(self, session: HomeSession) -> None:
         """Select the workspace asked for, else the one used last, else the first, else the home itself."""
         home = session.info.id
-        for wanted in (self._beginning.workspace, session.recent_workspace):
+        asked = self._beginning.workspace
+        if asked and asked not in {workspace.id for workspace in session.info.contents.workspaces()}:
+            self.say(self.tr("There is no workspace {id} in this home.").format(id=asked))
+        for wanted in (asked, session.recent_workspace):
             if wanted and self.picker.pick(home, workspace_id=wanted):
                 return
         if not self.picker.pick(home):
@@ -157,7 +170,7 @@ class MainWindow(QMainWindow):
     def _on_open_failed(self, path: str, error: MendableError) -> None:
         log.info("home not opened: %s", error.title)
         if self._session is None:
-            self._gave_up = True
+            self._gave_up = self._opening_failed = True
             self.tab.show_notice(self.tr("This home could not be opened"), str(error))
         else:
             self.say(str(error))
@@ -165,6 +178,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_none_found(self) -> None:
         self._gave_up = True
+        self.tab.show_no_home()
 
     @Slot()
     def _on_listed(self) -> None:
@@ -183,9 +197,8 @@ class MainWindow(QMainWindow):
         facts = (place.reason, place.below, place.workspace_id)
         self.tab.show_place(self.picker.text_of(place), " · ".join(fact for fact in facts if fact))
         self.setWindowTitle(
-            self.tr("{place}[*] – {home}").format(
-                place=visible(place.title), home=visible(session.info.label)
-            )
+            self.tr("{place} – {home}").format(place=_literal(place.title), home=_literal(session.info.label))
+            + "[*]"
         )
         session.select(
             Choice(workspace_id=place.workspace_id or None, project_path=place.path or None)
@@ -239,7 +252,7 @@ class MainWindow(QMainWindow):
         facts = self.tr("{events} changes came by event, {rescans} by full scan.").format(
             events=state.delivered_events, rescans=state.delivered_rescans
         )
-        self.watch_label.setToolTip(" ".join(part for part in (visible(state.message), facts) if part))
+        self.watch_label.setToolTip(as_tooltip(state.message, facts))
         if state.message:
             self.say(state.message)
 
@@ -251,6 +264,12 @@ class MainWindow(QMainWindow):
         self.setWindowModified(now.any_modified)
         if self._close_when_saved:
             self._close_if_saved()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._started:
+            # Not before: opening imports heavy libraries, which would hold up this very painting.
+            QTimer.singleShot(0, self.start)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -301,6 +320,7 @@ class MainWindow(QMainWindow):
         self.homes.close()
         for lane in self.lanes.all():
             lane.stop()
+        self.homes.finish()
 
     # Actions: files and homes
 
@@ -349,3 +369,8 @@ class MainWindow(QMainWindow):
                 version=__version__
             ),
         )
+
+
+def _literal(text: str) -> str:
+    """A name in the window's title, where `[*]` would be the mark of unsaved changes."""
+    return visible(text).replace("[*]", "[*][*]")

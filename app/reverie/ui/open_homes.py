@@ -130,3 +130,8 @@ class OpenHomes(QObject):
         """Stop every watcher."""
         for session in self._sessions.values():
             session.close()
+
+    def finish(self) -> None:
+        """After the lanes have ended: nothing may go on watching."""
+        for session in self._sessions.values():
+            session.finish()

@@ -128,7 +128,9 @@ class HomeSession(QObject):
         self._pending: Changes | None = None
         self._refreshing = False
         self._watcher: Watcher | None = None
+        self._made: list[Watcher] = []
         self._starting = False
+        self._unread = False
         self._marks_stale = False
         self._closed = False
         self.bridge = WatchBridge(opened.info.id, self)
@@ -152,12 +154,13 @@ class HomeSession(QObject):
         """Show another part of the home: names first, then everything, then the footer."""
         self._choice = choice
         self.context, self._update, self.status = None, None, None
+        self._unread = False
         self._lease_poll.stop()
         self.lanes.scan.submit(
             "list names",
             self._names_job(choice),
             done=self._on_names,
-            failed=self._on_failed,
+            failed=self._on_names_failed,
             group=self._group,
         )
 
@@ -197,6 +200,12 @@ class HomeSession(QObject):
         self.tree_changed.emit(update)
         self._refresh_with(self._full_job(update))
 
+    def _on_names_failed(self, error: MendableError) -> None:
+        """Nothing could be shown; the next change on disk is a reason to try again."""
+        self._unread = True
+        self._on_failed(error)
+        self._start_watching()
+
     def _full_job(self, update: TreeUpdate) -> Callable[[JobControl], _Refreshed]:
         workbench, watcher = self.workbench, self._watcher
         context = update.context
@@ -227,7 +236,11 @@ class HomeSession(QObject):
         self._pump()
 
     def _pump(self) -> None:
-        if self._refreshing or self._pending is None or self._update is None or self._closed:
+        if self._refreshing or self._pending is None or self._closed:
+            return
+        if self._update is None:
+            if self._unread:
+                self.select(self._choice)
             return
         changes, self._pending = self._pending, None
         self._refresh_with(self._refresh_job(self._update, changes, everything=self._everything))
@@ -332,8 +345,11 @@ class HomeSession(QObject):
             self._watcher_said.emit,
         )
 
+        made = self._made
+
         def work(_control: JobControl) -> tuple[Watcher, WatchState]:
             watcher = workbench.watch(deliver, notify=say)
+            made.append(watcher)  # so that it is stopped even if nobody waits for this job any more
             watcher.set_targets(workbench.watch_targets(context))
             watcher.start()
             return watcher, watcher.state()
@@ -343,9 +359,6 @@ class HomeSession(QObject):
     def _on_watching(self, found: tuple[Watcher, WatchState]) -> None:
         watcher, state = found
         self._watcher = watcher
-        if self._closed:
-            watcher.stop()
-            return
         self.watch_changed.emit(state)
         self.keeper.start()
 
@@ -389,8 +402,12 @@ class HomeSession(QObject):
         self.bridge.close()
         self.keeper.close()
         self.lanes.scan.abandon(self._group)
-        if self._watcher is not None:
-            self._watcher.stop()
+        self.finish()
+
+    def finish(self) -> None:
+        """Stop the watcher that a job of the last moment may have made: call it once the lanes have ended."""
+        for watcher in self._made:
+            watcher.stop()
 
 
 def open_home_job(path: Path, profile: Profile, clock: Clock) -> Callable[[JobControl], Opened]:

@@ -5,6 +5,7 @@ Nothing waits for ever: every wait has a deadline, and what was missing is said.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -72,4 +73,8 @@ class Screenshot:
         if loaded and select_a_file(window):
             wait_for(lambda: window.tab.pane.file is not None, limit_ms // 4)
         saved = save_picture(window, self._file)
-        return 0 if loaded and saved else 1
+        if loaded and saved and not window.opening_failed:
+            return 0
+        missing = "the picture was not written" if not saved else "not everything could be loaded"
+        sys.stderr.write(f"reverie: {missing}: {self._file}\n")
+        return 1

@@ -91,11 +91,9 @@ class SizeGauge(QWidget):
 
 
 class EditorPane(QWidget):
-    """`chosen(str)`: a button of the banner: reload, keep, compare, save, close. `edited()`: the text
-    changed."""
+    """`chosen(str)`: a button of the banner: reload, keep, compare, save, close."""
 
     chosen = Signal(str)
-    edited = Signal()
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -126,6 +124,7 @@ class EditorPane(QWidget):
         self._empty_document = QTextDocument(self)
         self._empty_document.setDocumentLayout(QPlainTextDocumentLayout(self._empty_document))
         self._lay_out()
+        self._tint()
         self.clear()
 
     def _lay_out(self) -> None:
@@ -246,7 +245,6 @@ class EditorPane(QWidget):
     @Slot()
     def _on_text_changed(self) -> None:
         self._measure.start()
-        self.edited.emit()
 
     @Slot()
     def _show_size(self) -> None:
@@ -266,8 +264,11 @@ class EditorPane(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "mark"):
-            theme = theme_of(self.palette())
-            palette = self.mark.palette()
-            if palette.color(self.mark.foregroundRole()) != theme.warn_text:
-                palette.setColor(self.mark.foregroundRole(), theme.warn_text)
-                self.mark.setPalette(palette)
+            self._tint()
+
+    def _tint(self) -> None:
+        colour = theme_of(self.palette()).warn_text
+        palette = self.mark.palette()
+        if palette.color(self.mark.foregroundRole()) != colour:
+            palette.setColor(self.mark.foregroundRole(), colour)
+            self.mark.setPalette(palette)

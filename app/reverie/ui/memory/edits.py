@@ -100,12 +100,17 @@ class Edits(QObject):
         def work(_control: JobControl) -> str:
             return workbench.undo(undo)
 
+        def failed(error: MendableError) -> None:
+            # The place may be free again later.
+            self._undos.append((session, undo))
+            self.failed.emit(error)
+
         def done(sentence: str) -> None:
             if undo.kind == "rename":
                 self.renamed.emit(undo.new_path, undo.path)
             self.undone.emit(sentence, undo.path)
 
-        self._submit(session, "undo", work, done)
+        session.lanes.scan.submit("undo", work, done=done, failed=failed)
 
     def forget(self) -> None:
         """Another home: its edits are not to be taken back from here."""

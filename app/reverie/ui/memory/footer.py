@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
@@ -35,7 +35,10 @@ SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
 
 
 class Footer(QWidget):
-    """Show a context's status with `show_status`; `forget` when another context is being read."""
+    """Show a context's status with `show_status`; `forget` when another context is being read. `aged()`: some
+    time has passed, ages are to be shown anew."""
+
+    aged = Signal()
 
     def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,7 +67,7 @@ class Footer(QWidget):
         self._lay_out()
         self._timer = QTimer(self)
         self._timer.setInterval(AGES_MS)
-        self._timer.timeout.connect(self._say_rows)
+        self._timer.timeout.connect(self._on_time)
         self._timer.start()
 
     def _make_button_column(self) -> None:
@@ -129,6 +132,10 @@ class Footer(QWidget):
             self.problems.clear()
 
     @Slot()
+    def _on_time(self) -> None:
+        self._say_rows()
+        self.aged.emit()
+
     def _say_rows(self) -> None:
         if self._status is None:
             return

@@ -45,7 +45,7 @@ def row_words(row: CoverageRow, now_ms: int) -> RowWords:
         Scope.GLOBAL: tr("shared by all"),
     }[row.scope]
     if not row.available:
-        return RowWords("unavailable", tr("unavailable"), row.reason, row.reason)
+        return RowWords("unavailable", tr("unavailable"), row.reason, as_tooltip(row.reason))
     if row.last_run_at is None:
         return RowWords("never", tr("never"), note)
     parts = (words.age(now_ms, row.last_run_at), words.trigger(row.trigger), words.changes(row.changes))

@@ -65,6 +65,7 @@ class MemoryTab(QWidget):
         self.trouble = MessageBar(icons, "trouble", closable=False)
         self.undo_bar = MessageBar(icons, "undo")
         self.footer = Footer(icons, now)
+        self.footer.aged.connect(self.tree.viewport().update)
         self.pane = EditorPane(icons)
         self.buffers = Buffers(theme_of(self.palette()), self)
         self.editor = EditorControl(self.pane, self.buffers, icons, self)
@@ -94,7 +95,8 @@ class MemoryTab(QWidget):
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setSizes([LEFT_WIDTH, LEFT_WIDTH])
         self._pages = QStackedWidget()
-        for page in (self.no_home, self.splitter, self.notice):
+        # Blank at first: nobody knows yet whether there is a home.
+        for page in (QWidget(), self.no_home, self.splitter, self.notice):
             self._pages.addWidget(page)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
@@ -171,6 +173,10 @@ class MemoryTab(QWidget):
         """Something is selected that has no trees."""
         self.notice.say(title, sentence)
         self._show_page(self.notice)
+
+    def show_no_home(self) -> None:
+        """None was found."""
+        self._show_page(self.no_home)
 
     @Slot(object)
     def show_tree(self, update: TreeUpdate) -> None:
@@ -327,6 +333,7 @@ class MemoryTab(QWidget):
 
     @Slot(object)
     def _on_edit_failed(self, error: MendableError) -> None:
+        self.tree.forget_removal()
         self.undo_bar.say_error(error)
         self.situation_changed.emit()
 

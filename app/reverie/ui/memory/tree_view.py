@@ -108,6 +108,10 @@ class MemoryTreeView(QTreeView):
         data = self.data_at(neighbour)
         self._after_removal = path_of(data) if isinstance(data, FileData) else ""
 
+    def forget_removal(self) -> None:
+        """It was not removed after all."""
+        self._after_removal = ""
+
     def current_scope(self) -> str:
         """The scope of the selected row; empty if nothing is selected."""
         keys = self._memory.keys(self.currentIndex())

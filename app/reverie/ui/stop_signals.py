@@ -1,0 +1,57 @@
+"""Ctrl+C and a polite kill end the window as closing it does: jobs are cancelled, watchers and threads stop.
+
+Python runs signal handlers between its own instructions only, and there are none while Qt waits for events.
+The signal's number is written to a socket by the interpreter itself, which wakes Qt up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+from collections.abc import Iterator
+from types import FrameType
+
+from PySide6.QtCore import QObject, QSocketNotifier, Signal, Slot
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class StopSignals(QObject):
+    """`asked()`: the process was asked to end."""
+
+    asked = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._reading, self._writing = socket.socketpair()
+        self._reading.setblocking(False)
+        self._writing.setblocking(False)
+        self._notifier = QSocketNotifier(self._reading.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._on_signal)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Handlers are put back afterwards. Main thread only."""
+        numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+        before = {number: signal.signal(number, _nothing) for number in numbers}
+        fd = signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(fd)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._notifier.setEnabled(False)
+            self._reading.close()
+            self._writing.close()
+
+    @Slot()
+    def _on_signal(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._reading.recv(64)
+        self.asked.emit()
+
+
+def _nothing(_number: int, _frame: FrameType | None) -> None:
+    """The socket does the work; without a handler the process would end at once."""

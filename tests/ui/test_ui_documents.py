@@ -1,0 +1,95 @@
+"""A text goes into the editor and comes back: the same bytes, whatever characters and line breaks it has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QPalette, QTextCursor
+
+from reverie.homes.base import ScopeContext
+from reverie.services.texts import file_text
+from reverie.services.views import FileText
+from reverie.ui.memory import editor_state as state
+from reverie.ui.memory.documents import SHOWN_CHARS, OpenFile
+from reverie.ui.memory.editor_state import Address, FileRef
+from reverie.ui.theme import theme_of
+
+REF = FileRef.memory("home", "global", "a.md")
+ADDRESS = Address(ScopeContext("w", "/p"), "/memories/global/a.md")
+ODD = st.text(
+    st.sampled_from("ab\n\r\t\u00a0\u2028\u2029\ufdd0\ufdd1\ufffc\ufffd\ufeff\x0b\x0c\x1c\x85\U0001f600é"),
+    max_size=12,
+)
+
+
+def found(content: str, cap: int | None = None) -> FileText:
+    return file_text("/memories/global/a.md", content.encode(), mtime_ns=1, cap=cap)
+
+
+def opened(content: str, cap: int | None = None) -> tuple[OpenFile, QObject]:
+    owner = QObject()
+    file = OpenFile(state.opened(REF, ADDRESS, found(content, cap)), theme_of(QPalette()), owner)
+    return file, owner
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(ODD)
+def test_a_text_comes_back_as_it_was_or_is_read_only(qapp: object, content: str) -> None:
+    file, _owner = opened(content)
+    assert file.content == content or file.read_only
+    assert not file.document.isModified()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text("ab\r\n\u2028é\U0001f600", max_size=12), st.text("ab\r\né", max_size=12))
+def test_following_the_disk_ends_with_its_text(qapp: object, old: str, new: str) -> None:
+    file, _owner = opened(old)
+    file.buffer, _ = state.seen_on_disk(file.buffer, found(new), file.content)
+    file.follow()
+    assert file.content == new
+    assert not file.document.isModified()
+
+
+def test_following_touches_only_what_changed(qapp: object) -> None:
+    file, _owner = opened("one\ntwo\U0001f600\nthree\n")
+    cursor = QTextCursor(file.document)
+    cursor.setPosition(len("one\ntwo") + 2 + 3)
+    file.buffer, _ = state.seen_on_disk(file.buffer, found("ONE!\ntwo\U0001f600\nthree\n"), file.content)
+    file.follow()
+    assert cursor.block().text() == "three"
+    assert file.document.isUndoAvailable(), "what was there can be had back"
+
+
+def test_a_byte_order_mark_is_not_shown_and_not_lost(qapp: object) -> None:
+    file, _owner = opened("\ufeff---\ndescription: x\n---\n")
+    assert file.text.startswith("---")
+    assert file.content.startswith("\ufeff---")
+
+
+def test_a_huge_file_is_cut_only_where_it_cannot_be_written(qapp: object) -> None:
+    file, _owner = opened("x" * (SHOWN_CHARS + 5), cap=100)
+    assert file.cut
+    assert file.read_only
+    assert len(file.text) == SHOWN_CHARS
+    whole, _other = opened("x" * 1000)
+    assert not whole.cut
+
+
+def test_colouring_leaves_the_text_unmodified_in_every_state(qtbot: Any, qapp: object) -> None:
+    from reverie.ui.theme import dark_palette
+
+    text = "---\ndescription: x\ntags: [a]\n---\n# Head\n> quote\n"
+    text += "- [ ] item `code` **strong** [a](b)\n```py\nx = 1\n```\n"
+    file, _owner = opened(text)
+    highlighter = file._highlighter
+    assert highlighter is not None
+    highlighter.rehighlight()
+    states = [file.document.findBlockByNumber(number).userState() for number in range(11)]
+    assert states[:5] == [1, 1, 1, 0, 0]
+    assert states[7:10] == [2, 2, 0]
+    file.set_theme(theme_of(dark_palette()))
+    assert not file.document.isModified()
+    assert file.text == text

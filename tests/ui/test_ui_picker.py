@@ -1,0 +1,106 @@
+"""The list of homes: what it marks, and that it moves only what changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reverie.homes.base import HomeContents, Orphan, Project, Workspace
+from reverie.ui.icons import Icons
+from reverie.ui.picker import Picker, Place, home_node
+from reverie.ui.row_delegate import ROW_ROLE
+
+
+def workspace(id_: str, **other: Any) -> Workspace:
+    values: dict[str, Any] = {
+        "name": id_, "title": "", "path": f"/src/{id_}", "bucket": "/p/one", "project_paths": (),
+        "multi_project": False,
+    } | other  # fmt: skip
+    return Workspace(id_, **values)
+
+
+CONTENTS = HomeContents(
+    (
+        Project("/p/one", "one", (workspace("w1", title="A title"), workspace("w2", archived=True))),
+        Project("_multi", "", (workspace("w3", multi_project=True, project_paths=("/p/one", "/p/two")),)),
+    ),
+    (Orphan("project", Path("/home/memory/project/gone-1"), "gone-1", "No project points at it."),),
+)
+
+
+def filled(qtbot: Any, contents: HomeContents = CONTENTS) -> Picker:
+    picker = Picker(Icons())
+    qtbot.addWidget(picker)
+    picker.show_homes([home_node("h", "~/.xum", "/home", contents, None)])
+    return picker
+
+
+def places(picker: Picker) -> list[Place]:
+    return [place for place in map(picker.place, picker.places.walk()) if place is not None]
+
+
+def test_homes_hold_projects_and_these_workspaces(qtbot: Any, qtmodeltester: Any) -> None:
+    picker = filled(qtbot)
+    qtmodeltester.check(picker.places)
+    kinds = [place.kind for place in places(picker)]
+    assert kinds == ["home", "project", "workspace", "workspace", "project", "workspace", "orphans", "orphan"]
+
+
+def test_archived_and_several_projects_are_marked(qtbot: Any) -> None:
+    picker = filled(qtbot)
+    by_id = {place.workspace_id: place for place in places(picker) if place.workspace_id}
+    assert by_id["w1"].marks == ()
+    assert by_id["w2"].marks == ("archived",)
+    assert by_id["w3"].marks == ("multi",)
+    looks = {
+        picker.place(index).workspace_id: index.data(ROW_ROLE)  # type: ignore[union-attr]
+        for index in picker.places.walk()
+    }
+    assert looks["w2"].quiet
+    assert not looks["w1"].quiet
+    assert len({looks[id_].icon for id_ in ("w1", "w2", "w3")}) == 3
+
+
+def test_a_workspace_goes_by_its_title_and_shows_its_name_beside(qtbot: Any) -> None:
+    picker = filled(qtbot)
+    assert picker.pick("h", workspace_id="w1")
+    look = picker.currentIndex().data(ROW_ROLE)
+    assert (look.name, look.detail) == ("A title", "w1")
+
+
+def test_the_first_choice_is_no_archived_workspace(qtbot: Any) -> None:
+    contents = replace(
+        CONTENTS, projects=(Project("/p", "p", (workspace("old", archived=True), workspace("new"))),)
+    )
+    picker = filled(qtbot, contents)
+    with qtbot.waitSignal(picker.picked) as picked:
+        assert picker.pick("h")
+    assert picked.args[0].workspace_id == "new"
+
+
+def test_a_changed_list_keeps_the_selection_and_tells_nobody(qtbot: Any) -> None:
+    picker = filled(qtbot)
+    picker.pick("h", workspace_id="w3")
+    selected = picker.places.keys(picker.currentIndex())
+    changed = replace(
+        CONTENTS, projects=(Project("/p/new", "new", (workspace("w9"),)), *CONTENTS.projects[::-1])
+    )
+    node = home_node("h", "~/.xum", "/home", changed, picker.places.tree.children[0])
+    with qtbot.assertNotEmitted(picker.picked):
+        picker.show_homes([node])
+    assert picker.places.keys(picker.currentIndex()) == selected
+    assert picker.isExpanded(picker.places.index_of(("h", "p:/p/new"))), "new projects start open"
+
+
+def test_what_did_not_change_is_the_same_node() -> None:
+    node = home_node("h", "~/.xum", "/home", CONTENTS, None)
+    again = home_node("h", "~/.xum", "/home", CONTENTS, node)
+    assert again.children[0].data == node.children[0].data
+
+
+def test_a_home_without_workspaces_can_still_be_picked(qtbot: Any) -> None:
+    picker = filled(qtbot, HomeContents(()))
+    assert not picker.pick("h")
+    with qtbot.waitSignal(picker.picked):
+        picker.pick_home("h")
