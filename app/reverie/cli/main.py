@@ -12,19 +12,19 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reverie import __version__
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_json_line, print_table, print_text, printable
 from reverie.cli.arguments import build_parser
-from reverie.cli.context import the_context, the_home
 from reverie.clock import Clock, fixed_clock, system_clock
-from reverie.compose import discover_homes, open_parts
 from reverie.errors import MendableError
-from reverie.homes.base import Scope
 from reverie.profile import Profile
-from reverie.services.parts import HomeParts
+
+if TYPE_CHECKING:
+    from reverie.homes.base import ScopeContext
+    from reverie.services.parts import HomeParts
 
 
 class Session:
@@ -37,7 +37,14 @@ class Session:
         self.clock: Clock = system_clock if arguments.now is None else fixed_clock(arguments.now)
 
     def home(self, clock: Clock | None = None) -> HomeParts:
+        from reverie.cli.context import the_home
+
         return the_home(self.arguments.home, self.profile, clock or self.clock)
+
+    def context(self, parts: HomeParts) -> ScopeContext:
+        from reverie.cli.context import the_context
+
+        return the_context(parts, self.arguments.workspace, self.arguments.project)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -72,6 +79,8 @@ def _window(session: Session) -> int:
 
 
 def _homes(session: Session) -> int:
+    from reverie.compose import discover_homes, open_parts
+
     given = session.arguments.home
     roots = given if given else [found.root for found in discover_homes()]
     homes = [_home_json(open_parts(root, session.profile, session.clock)) for root in roots]
@@ -95,12 +104,13 @@ def _homes(session: Session) -> int:
 
 
 def _home_json(parts: HomeParts) -> dict[str, Any]:
+    from reverie.homes.base import Scope
+    from reverie.services.parts import rooted_files
+
     home = parts.home
     contents = home.contents()
     counts = dict.fromkeys((scope.value for scope in Scope), 0)
     for root in home.roots(contents):
-        from reverie.services.parts import rooted_files
-
         counts[root.scope.value] += sum(entry.kind == "file" for entry in rooted_files(root).walk().entries)
     return {
         "id": parts.home_id,
@@ -151,11 +161,12 @@ def _marks(workspace: dict[str, Any]) -> str:
 
 def _tree(session: Session) -> int:
     from reverie.cli.tree_text import tree_lines
+    from reverie.homes.base import Scope
     from reverie.memory.listing import tree
     from reverie.services.workbench import Workbench
 
     parts = session.home()
-    context = the_context(parts, session.arguments.workspace, session.arguments.project)
+    context = session.context(parts)
     view = Workbench(parts).view(context)
     nodes = [tree(scope, view.scopes[scope]) for scope in Scope]
     if session.as_json:
@@ -184,7 +195,7 @@ def _status(session: Session) -> int:
     from reverie.dream.coverage import status_of
 
     parts = session.home()
-    context = the_context(parts, session.arguments.workspace, session.arguments.project)
+    context = session.context(parts)
     status = status_of(parts.coverage.load(), context, now=session.clock())
     if session.as_json:
         print_json(status.as_json())
@@ -202,7 +213,7 @@ def _consolidate(session: Session) -> int:
     arguments = session.arguments
     engine = engine_named(arguments.engine)
     parts = session.home()
-    context = the_context(parts, arguments.workspace, arguments.project)
+    context = session.context(parts)
     cancel = threading.Event()
     previous = signal.signal(signal.SIGINT, lambda _number, _frame: cancel.set())
     try:

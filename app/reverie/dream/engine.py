@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress as DreamProgress
 from reverie.errors import Busy
 from reverie.runs.guard import Guard
 
@@ -23,16 +23,6 @@ class Cancelled(Exception):
 
 class TimedOut(Exception):
     """The run used up its wall-clock limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class DreamProgress:
-    """What a running dream is doing now; `op` is the newest journal entry, where there is one."""
-
-    step: str
-    done: int = 0
-    total: int = 0
-    op: Mapping[str, Any] | None = None
 
 
 class Limits:

@@ -19,9 +19,6 @@ from typing import TYPE_CHECKING
 from reverie.clock import Clock
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Home, ScopeContext, ScopeRoot
-from reverie.memory.effects import DiskEffects
-from reverie.memory.snapshots import Snapshots
-from reverie.memory.store import MemoryStore
 from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
 
@@ -30,6 +27,8 @@ if TYPE_CHECKING:
     from reverie.dream.service import DreamService
     from reverie.files.lease import Leases
     from reverie.memory.attribution import ActorLog
+    from reverie.memory.snapshots import Snapshots
+    from reverie.memory.store import MemoryStore
     from reverie.runs.activity import Activity
     from reverie.runs.record import RunStore
     from reverie.runs.recovery import Recovery
@@ -89,6 +88,7 @@ class HomeParts:
     @cached_property
     def snapshots(self) -> Snapshots:
         from reverie.memory.history import History
+        from reverie.memory.snapshots import Snapshots
 
         with self._building:
             history = History(
@@ -195,6 +195,9 @@ class HomeParts:
         self, context: ScopeContext, *, actor: str, after_change: Callable[[Path], None] = lambda path: None
     ) -> MemoryStore:
         """The memories of one context on disk, with every change attributed to `actor`."""
+        from reverie.memory.effects import DiskEffects
+        from reverie.memory.store import MemoryStore
+
         effects = DiskEffects(
             self.home,
             actor=actor,

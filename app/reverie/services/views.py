@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.dream.engine import DreamProgress
-from reverie.files.lease import LeaseHolder
-from reverie.homes.base import Companion, HomeContents, Scope, ScopeContext
-from reverie.memory.listing import ScopeListing
-from reverie.runs.record import Outcome
+from reverie.dream.progress import DreamProgress
+
+if TYPE_CHECKING:
+    from reverie.files.lease import LeaseHolder
+    from reverie.homes.base import Companion, HomeContents, Scope, ScopeContext
+    from reverie.memory.listing import ScopeListing
+    from reverie.runs.record import Outcome
 
 __all__ = [
     "CoverageRow",

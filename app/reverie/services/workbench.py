@@ -4,6 +4,9 @@ Every method blocks on disk and must not be called on the GUI thread. Nothing he
 changes reach views through the watcher only (design.md principle 1). Looking creates nothing inside the home;
 what the first opening needs (history, marks of what was seen) goes to Reverie's own directories.
 
+What a first look at the trees does not need (runs, history, the watcher, the rules) is imported by the method
+that needs it, so that the window paints first.
+
 Failure: `MendableError` for what a person can mend; anything else is a bug and propagates.
 """
 
@@ -14,23 +17,15 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from reverie.dream.coverage import Status, status_of
-from reverie.dream.engine import Engine
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.service import DreamRequest, dream_lease_name
 from reverie.errors import StoreError
-from reverie.files.lease import LeaseHeld
-from reverie.files.watch import Changes, Watcher, WatchTarget
+from reverie.files.coalesce import Changes
 from reverie.homes.base import Companion, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import Usage
-from reverie.runs.record import RunRecord
-from reverie.services.companions import CompanionFiles
-from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts
-from reverie.services.seen import SeenLog
 from reverie.services.views import (
     CoverageRow,
     DreamProgress,
@@ -46,6 +41,15 @@ from reverie.services.views import (
     StatusView,
     Undo,
 )
+
+if TYPE_CHECKING:
+    from reverie.dream.coverage import Status
+    from reverie.dream.engine import Engine
+    from reverie.files.watch import Watcher, WatchTarget
+    from reverie.runs.record import RunRecord
+    from reverie.services.companions import CompanionFiles
+    from reverie.services.hand_edits import HandEdits
+    from reverie.services.seen import SeenLog
 
 RECENT_RUNS = 100
 
@@ -88,6 +92,9 @@ class Workbench:
 
     def status(self, context: ScopeContext) -> StatusView:
         """The footer: what the sidecar says, never what a run returned."""
+        from reverie.dream.coverage import status_of
+        from reverie.dream.service import dream_lease_name
+
         status = self.parts.coverage.load()
         shown = status_of(status, context, now=self.parts.clock())
         runs = self.runs(limit=RECENT_RUNS)
@@ -163,6 +170,8 @@ class Workbench:
         cancel: threading.Event,
     ) -> RunView:
         """One dream by hand; blocks until it has its outcome."""
+        from reverie.dream.service import DreamRequest
+
         result = self.parts.dreams.run(
             DreamRequest(context, "manual", engine, dry_run),
             engine_named(engine),
@@ -206,6 +215,8 @@ class Workbench:
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
         """A watcher over this home and its runs, not started."""
+        from reverie.files.watch import Watcher
+
         watch = self.parts.settings.watch
         watcher = Watcher(
             deliver,
@@ -221,6 +232,8 @@ class Workbench:
     def watch_targets(self, context: ScopeContext | None = None) -> tuple[WatchTarget, ...]:
         """The watched set: every memory root (those of `context` also while they do not exist yet), their
         parents, sidecars, companions, and the records of runs."""
+        from reverie.files.watch import WatchTarget
+
         home = self.parts.home
         targets = {root.directory: WatchTarget(root.directory, recursive=True) for root in home.roots()}
         for root in self._roots(context) if context is not None else ():
@@ -257,14 +270,20 @@ class Workbench:
 
     @cached_property
     def _edits(self) -> HandEdits:
+        from reverie.services.hand_edits import HandEdits
+
         return HandEdits(self.parts)
 
     @cached_property
     def _companions(self) -> CompanionFiles:
+        from reverie.services.companions import CompanionFiles
+
         return CompanionFiles(self.parts)
 
     @cached_property
     def _seen(self) -> SeenLog:
+        from reverie.services.seen import SeenLog
+
         return SeenLog(
             self.parts.own_sidecars / "seen.json",
             lambda: self.parts.snapshots.history,
@@ -318,6 +337,9 @@ class Workbench:
 
     def _recover(self) -> None:
         """A dead run is recovered on opening unless another process is at work, which then does it."""
+        from reverie.dream.service import dream_lease_name
+        from reverie.files.lease import LeaseHeld
+
         if not self.parts.runs.abandoned():
             return
         with (
@@ -358,6 +380,8 @@ class Workbench:
 def engine_named(name: str) -> Engine:
     """The engine a person asked for. Raises `StoreError` for one that does not exist."""
     if name == "rules":
+        from reverie.dream.rules_engine import RulesEngine
+
         return RulesEngine()
     raise StoreError(
         f"There is no engine {name!r}.",
