@@ -114,19 +114,13 @@ def outcomes(directory: Path, text: str) -> dict[str, str]:
     (directory / "test_it.py").write_text(text, encoding="utf-8")
     (directory / "conftest.py").write_bytes((PROJECT / "tests" / "conftest.py").read_bytes())
     report = directory / "report.xml"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-c",
-        str(PROJECT / "pyproject.toml"),
-        "--rootdir",
-        str(directory),
-    ]
-    command += ["-p", "no:cacheprovider", "-q", f"--junitxml={report}", str(directory / "test_it.py")]
+    # A base of its own: else pytest tidies up what other runs left in the common one.
+    base = ["--rootdir", str(directory), "--basetemp", str(directory / "temp")]
+    quiet = ["-p", "no:cacheprovider", "-q", f"--junitxml={report}"]
+    command = [sys.executable, "-m", "pytest", "-c", str(PROJECT / "pyproject.toml"), *base, *quiet]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "tests"), "MUX_ROOT": "/nowhere"}
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, cwd=directory
+        [*command, "test_it.py"], env=environment, capture_output=True, text=True, check=False, cwd=directory
     )
     assert report.exists(), done.stdout + done.stderr
     cases = ElementTree.parse(report).getroot().iter("testcase")
