@@ -73,6 +73,8 @@ class MemoryLines:
 
     def _dispatch(self, request: Mapping[str, Any]) -> dict[str, Any]:
         command, now = request.get("command"), request.get("now")
+        if command is not None and not isinstance(command, str):
+            raise StoreError("command must be text.", reason="usage")
         if now is not None and (not isinstance(now, int) or isinstance(now, bool)):
             raise StoreError("now must be a whole number of milliseconds.", reason="usage")
         self._clock.now = now

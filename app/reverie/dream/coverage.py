@@ -164,6 +164,9 @@ def with_record(
         _bucket(raw, "workspaces")
     if project_path is not None:
         _bucket(raw, "projects")[project_path] = dict(record)
+    # The agent's own saves always hold all three buckets.
+    for name in ("projects", "harvestsByWorkspace"):
+        raw.setdefault(name, {})
     harvests = raw.get("harvestsByWorkspace")
     if isinstance(harvests, dict):
         for key, bucket in harvests.items():

@@ -56,12 +56,14 @@ def detect(root: Path) -> bool:
     except OSError:
         return False
     except ValueError:
-        # A damaged config.json is still opened, with the problem shown, where the rest fits no other agent.
-        return is_directory(root / "sessions") and not is_directory(root / "projects")
-    return isinstance(config, dict) and (
+        config = None
+    if isinstance(config, dict) and (
         isinstance(config.get("projects"), list)
         or any(isinstance(config.get(key), dict) for key in ("taskSettings", "migrations"))
-    )
+    ):
+        return True
+    # One that is damaged or lists no projects is still opened, where the rest fits no other agent.
+    return is_directory(root / "sessions") and not is_directory(root / "projects")
 
 
 def _has_entries(directory: Path) -> bool:

@@ -135,6 +135,8 @@ class MemoryCommands:
     def _str_replace(self, fields: Mapping[str, Any]) -> str:
         path, old = _required(fields, "path"), _required(fields, "old_str", empty=True)
         parsed = parse_memory_path(path)
+        if not old:
+            raise StoreError("old_str is empty.", next_step="Quote the text to replace, or use insert.")
         self._store.edit(parsed, lambda text: replace_once(parsed, text, old, str(fields.get("new_str", ""))))
         return f"Edited {parsed}."
 
@@ -159,9 +161,8 @@ class MemoryCommands:
 
 
 def replace_once(path: MemoryPath, text: str, old: str, new: str) -> str:
-    """`text` with its only occurrence of `old` replaced, literally. Overlapping matches count as several."""
-    if not old:
-        raise StoreError("old_str is empty.", next_step="Quote the text to replace, or use insert.")
+    """`text` with its only occurrence of `old` (not empty) replaced, literally. Overlapping matches count as
+    several."""
     lines: list[int] = []
     start = text.find(old)
     while start >= 0:
@@ -172,7 +173,8 @@ def replace_once(path: MemoryPath, text: str, old: str, new: str) -> str:
             f"old_str does not occur in {path}.", next_step="View the memory and quote it exactly."
         )
     if len(lines) > 1:
-        shown = ", ".join(map(str, lines[:20])) + (", …" if len(lines) > 20 else "")
+        numbers = list(dict.fromkeys(lines))
+        shown = ", ".join(map(str, numbers[:20])) + (", …" if len(numbers) > 20 else "")
         raise StoreError(
             f"old_str occurs {len(lines)} times in {path}, on lines {shown}.",
             next_step="Quote more of the surrounding text, so that it is unique.",
@@ -182,14 +184,15 @@ def replace_once(path: MemoryPath, text: str, old: str, new: str) -> str:
 
 def insert_after(path: MemoryPath, text: str, line: int, added: str) -> str:
     """`text` with `added` put after line `line` (0: before the first). One trailing newline of `added` is
-    dropped."""
+    dropped; nothing added is no line."""
     pieces = text.split("\n") if text else []
     if not 0 <= line <= len(pieces):
         raise StoreError(
             f"insert_line {line} is outside {path}.", next_step=f"Use a line from 0 to {len(pieces)}."
         )
-    added = added[:-1] if added.endswith("\n") else added
-    return "\n".join([*pieces[:line], added, *pieces[line:]])
+    if not added:
+        return text
+    return "\n".join([*pieces[:line], added.removesuffix("\n"), *pieces[line:]])
 
 
 def _numbered(path: MemoryPath, text: str, offset: int | None, limit: int | None) -> str:

@@ -175,7 +175,7 @@ def test_the_byte_cap_holds_on_create_and_on_edit(bench: Bench) -> None:
     cap = bench.parts.home.caps.file_bytes
     bench.refused("create", path="/memories/global/big.md", file_text="é" * (cap // 2) + "x")
     bench.ok("create", path="/memories/global/big.md", file_text="é" * (cap // 2))
-    bench.refused("insert", path="/memories/global/big.md", insert_line=0, insert_text="")
+    bench.refused("insert", path="/memories/global/big.md", insert_line=0, insert_text="x")
     assert (bench.home / "memory/global/big.md").stat().st_size == cap
 
 
@@ -201,7 +201,7 @@ def test_a_scope_with_a_thousand_files_takes_no_more_but_dot_files_do_not_count(
 
 def test_replace_needs_exactly_one_match_and_names_the_lines_of_several(bench: Bench) -> None:
     bench.ok("create", path="/memories/global/r.md", file_text="aaa\nb\naa\n")
-    assert "1, 1, 3" in bench.refused("str_replace", path="/memories/global/r.md", old_str="aa", new_str="")
+    assert "lines 1, 3" in bench.refused("str_replace", path="/memories/global/r.md", old_str="aa", new_str="")
     bench.refused("str_replace", path="/memories/global/r.md", old_str="zz", new_str="")
     bench.refused("str_replace", path="/memories/global/r.md", old_str="", new_str="x")
     bench.refused("str_replace", path="/memories/global/machines", old_str="x", new_str="")
