@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from reverie.dream import vocabulary as words
 from reverie.dream.alignment import Alignment, Link, match_wordings
-from reverie.dream.exclusions import excludes
+from reverie.dream.exclusions import excludes, excluding_words
 from reverie.dream.reading import Statement
 from reverie.dream.word_order import order_conflict
 from reverie.dream.wording import MARKS, Token, Wording, read_wording
@@ -48,7 +48,12 @@ _OPPOSITE_RELATIONS = tuple(
         ("above over über", "below under unter"),
     )
 )
-_LOADED = words.LOADED_HEADINGS | words.NEGATIONS_FORWARD | words.NEGATIONS_CLAUSE
+_LOADED = (
+    words.LOADED_HEADINGS
+    | words.NEGATIONS_FORWARD
+    | words.NEGATIONS_CLAUSE
+    | words.ENVIRONMENT_MARKERS.keys()
+)
 # A key with more words than this for a value is a sentence, not a setting.
 _SHORT_VALUE = 6
 _EXCLUDED = "words that exclude each other"
@@ -315,7 +320,7 @@ def _headings_differ(a: str, b: str) -> bool:
     if of_a.seen & _LOADED != of_b.seen & _LOADED:
         return True
     if not a or not b:
-        return False
+        return excluding_words(of_a.seen) != excluding_words(of_b.seen)
     return excludes(of_a.seen, of_b.seen) or match_wordings(of_a, of_b).dice < 0.3
 
 

@@ -229,6 +229,11 @@ def excludes(a: frozenset[str], b: frozenset[str], *, strict: bool = False) -> b
     return False
 
 
+def excluding_words(seen: frozenset[str]) -> frozenset[str]:
+    """Those of some words that exclude any other."""
+    return frozenset(word(each) for each in seen if each in _GROUPS_OF or word(each) in _GROUPS_OF)
+
+
 def _members(seen: frozenset[str]) -> dict[int, set[str]]:
     """By group, the words of it that were seen."""
     members: dict[int, set[str]] = defaultdict(set)

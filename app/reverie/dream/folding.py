@@ -64,6 +64,7 @@ _PHRASES = tuple(
         ("has have had", r"\b(?:has|have|had) to\b", " must "),
         ("pull", r"\bpull[ -]requests?\b", " pr "),
         ("next", r"\bnext to\b", " beside "),
+        ("third", r"\bthird[ -]part(?:y|ies)\b", " thirdparty "),
         ("standard", r"\bstandard library\b", " stdlib "),
         ("order", r"\bin order to\b", " to "),
         ("soon once", r"\bas soon as\b|\bonce\b(?= (?:the|a|an|it|they|all)\b)", " when "),

@@ -38,7 +38,7 @@ class Passage:
     `section` is the nearest heading above of level 2 or deeper ("" before the first), `parent` what it stands
     under within that: the list item above that is less indented, or a line that ends with a colon; `gap`
     tells whether a blank line stands before it, `ordered` whether a list item is numbered, `table` is the
-    folded head of a row's table."""
+    folded head of a row's table, `nested` tells that `parent` is a list item."""
 
     kind: Kind
     lines: tuple[str, ...]
@@ -49,6 +49,7 @@ class Passage:
     level: int = 0
     ordered: bool = False
     table: str = ""
+    nested: bool = False
 
     @property
     def end(self) -> int:
@@ -148,8 +149,9 @@ class _Splitter:
         lines = tuple(self._lines[self._at : end])
         parent = self._parent(kind, level, fold_line(lines[0]))
         table = self._table if kind == "row" else ""
+        nested = kind == "item" and bool(parent) and parent != self._lead
         self._found.append(
-            Passage(kind, lines, self._at, self._section, parent, self._gap, level, ordered, table)
+            Passage(kind, lines, self._at, self._section, parent, self._gap, level, ordered, table, nested)
         )
         self._at = end
 

@@ -17,22 +17,27 @@ def _groups(text: str) -> tuple[frozenset[str], ...]:
 
 
 # Carry no meaning of their own; dropped after negations and relations have been read off them.
-FUNCTION_WORDS = _words(
+ENGLISH_FUNCTION_WORDS = _words(
     """
-    a an the this that these those it its he she him her his we our us you your they them their i my me is are
-    was were be been being am do does did done has have had will would shall can could may might of in on at
-    to from by for with as into onto via per about around out over under between during within through and or
-    but so then than also too if when while where which who whom whose what how there here because since until
-    till before after once already just only even still again both either such same own very more most less
-    least each every any all some other another own up down note self let lets get gets eg ie etc vs nb not no
-    never none nor neither without cannot der die das den dem des ein eine einen einem einer eines und oder
-    aber auch noch nur schon dann wenn als wie ist sind war waren wird werden wurde wurden sein hat haben
-    hatte kann können soll sollen muss müssen darf dürfen es er sie wir ihr ich man sich im in am an auf aus
-    bei mit nach von vom vor zu zum zur für über unter um durch jede jeder jedes jeden jedem alle allen nicht
-    kein keine keinen keinem keiner nie niemals ohne statt bitte le la les un une des du de d l et ou mais
-    aussi est sont était sera être a ont avoir il elle ils elles on nous vous ce cet cette ces se s sa son ses
-    leur leurs en dans sur sous avec pour par à au aux que qui quand si comme chaque tous toutes tout toute ne
-    n pas plus jamais sans el los las una unos unas y o pero del al es son fue ser se su sus lo con por para
+    a an the this that these those it its he she him her his we our us you your they them their i my me is
+    are was were be been being am do does did done has have had will would shall can could may might of in
+    on at to from by for with as into onto via per about around out over under between during within
+    through and or but so then than also too if when while where which who whom whose what how there here
+    because since until till before after once already just only even still again both either such same
+    own very more most less least each every any all some other another own up down note self let lets get
+    gets eg ie etc vs nb not no never none nor neither without cannot
+    """
+)
+FUNCTION_WORDS = ENGLISH_FUNCTION_WORDS | _words(
+    """
+    der die das den dem des ein eine einen einem einer eines und oder aber auch noch nur schon dann wenn
+    als wie ist sind war waren wird werden wurde wurden sein hat haben hatte kann können soll sollen muss
+    müssen darf dürfen es er sie wir ihr ich man sich im in am an auf aus bei mit nach von vom vor zu zum
+    zur für über unter um durch jede jeder jedes jeden jedem alle allen nicht kein keine keinen keinem
+    keiner nie niemals ohne statt bitte le la les un une des du de d l et ou mais aussi est sont était
+    sera être a ont avoir il elle ils elles on nous vous ce cet cette ces se s sa son ses leur leurs en
+    dans sur sous avec pour par à au aux que qui quand si comme chaque tous toutes tout toute ne n pas
+    plus jamais sans el los las una unos unas y o pero del al es son fue ser se su sus lo con por para
     como cada no nunca sin и в во на с со к по за из от до у о об не нет ни это как для при что же
     """
 )

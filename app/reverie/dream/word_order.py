@@ -52,6 +52,14 @@ def _exchanged(a: Wording, b: Wording, pairs: _Pairs) -> bool:
     that, and what follows the same preposition in both is neither."""
     if len(pairs) > _LONG:
         return False
+    count_a, count_b = Counter(token.canon for token in a.tokens), Counter(token.canon for token in b.tokens)
+    # A word that stands there twice may have been paired crosswise.
+    once = {
+        number: other
+        for number, other in pairs
+        if count_a[a.tokens[number].canon] == 1 and count_b[b.tokens[other].canon] == 1
+    }
+    pairs = sorted(once.items())
     for at, (_number, first) in enumerate(pairs):
         for until in range(at + 2, len(pairs)):
             last = pairs[until][1]

@@ -278,7 +278,7 @@ class _Reader:
             self._add(Token("#1", "weak"))
         elif text in words.NEGATED_PERMISSION:
             self._add(Token(word("allow"), "weak"))
-        elif text in _FUNCTION:
+        elif text in _FUNCTION and not _is_abbreviation(surface, text):
             self._connect(text)
         else:
             canon = word(text)
@@ -402,6 +402,11 @@ class _Reader:
 
 
 _EDGES = {"path": ".:/*-_+#", "url": ".,:"}
+
+
+def _is_abbreviation(surface: str, text: str) -> bool:
+    """Whether a word in capitals is no function word, as in the time zones CET and EST."""
+    return len(surface) > 1 and surface.isupper() and text not in words.ENGLISH_FUNCTION_WORDS
 
 
 def _date(kind: str, match: re.Match[str]) -> Token:
