@@ -90,7 +90,9 @@ class RowDelegate(QStyledItemDelegate):
         metrics = QFontMetrics(font)
         painter.setFont(font)
         painter.setPen(colours.name)
-        name = metrics.elidedText(look.name, Qt.TextElideMode.ElideMiddle, area.width())
+        # A file's name is told by its end as well; a sentence (without a sign) is not.
+        mode = Qt.TextElideMode.ElideMiddle if look.icon else Qt.TextElideMode.ElideRight
+        name = metrics.elidedText(look.name, mode, area.width())
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, name)
         area.setLeft(area.left() + metrics.horizontalAdvance(name) + GAP + 2)
         if look.modified:
@@ -176,6 +178,8 @@ class _Colours:
             self.sign = self.dim
             self.accent = theme.accent
             self.warn = theme.warn
+            if not option.state & QStyle.StateFlag.State_Enabled and not on_window:
+                self.name = self.accent = self.warn = self.dim
 
 
 def _centred(area: QRect, height: int) -> int:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from reverie.errors import MendableError
 from reverie.ui.buttons import FitPushButton
@@ -20,6 +20,8 @@ from reverie.ui.labels import WrapLabel
 from reverie.ui.theme import GAP, UNIT, readable, theme_of
 
 Tone = Literal["info", "warn", "bad"]
+# Sign, cross and the distances between.
+_AROUND = 90
 _ICONS = {"info": "info", "warn": "warning", "bad": "error"}
 
 
@@ -49,15 +51,15 @@ class MessageBar(QWidget):
         self._close.clicked.connect(self._dismiss)
         self._buttons: dict[str, FitPushButton] = {}
         self._row = FlowLayout(gap=GAP)
-        middle = QVBoxLayout()
-        middle.setSpacing(UNIT)
-        middle.addWidget(self._text)
-        middle.addLayout(self._row)
+        self._middle = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._middle.setSpacing(UNIT)
+        self._middle.addWidget(self._text, 1)
+        self._middle.addLayout(self._row)
         outer = QHBoxLayout(self)
         outer.setContentsMargins(GAP, UNIT + 2, UNIT, UNIT + 2)
         outer.setSpacing(GAP)
         outer.addWidget(self._sign)
-        outer.addLayout(middle, 1)
+        outer.addLayout(self._middle, 1)
         outer.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
         self._tint()
         self.hide()
@@ -84,6 +86,7 @@ class MessageBar(QWidget):
         for key, label, tip in buttons:
             self._buttons[key].say(label, tip)
         self._tint()
+        self._arrange()
         self.show()
 
     def say_error(self, error: MendableError, *, buttons: Sequence[tuple[str, str, str]] = ()) -> None:
@@ -94,6 +97,22 @@ class MessageBar(QWidget):
         self.hide()
         self._text.say("")
         self._make_buttons(())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Sentence and buttons beside each other where both fit on one line, else below each other."""
+        buttons = self._row.sizeHint().width()
+        room = self.width() - self._text.sizeHint().width() - buttons - _AROUND
+        beside = bool(buttons) and room > 0
+        direction = QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom
+        if self._middle.direction() != direction:
+            self._middle.setDirection(direction)
+        upright = Qt.AlignmentFlag.AlignVCenter if beside else Qt.AlignmentFlag.AlignTop
+        self._text.setAlignment(upright)
+        self._sign.setAlignment(upright)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -123,6 +142,7 @@ class MessageBar(QWidget):
     def _make_buttons(self, keys: Sequence[str]) -> None:
         for button in self._buttons.values():
             self._row.removeWidget(button)
+            button.hide()  # it is deleted only when the event loop comes round
             button.deleteLater()
         self._buttons = {}
         for key in keys:

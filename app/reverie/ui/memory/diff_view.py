@@ -21,7 +21,7 @@ class DiffView(QPlainTextEdit):
         super().__init__(parent)
         self.setReadOnly(True)
         self.setFont(monospace())
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.setAccessibleName(self.tr("Difference"))
         # Readable by keyboard too: a caret without editing.
         self.setTextInteractionFlags(
@@ -30,6 +30,9 @@ class DiffView(QPlainTextEdit):
         self._colours = _Highlighter(self.document(), theme_of(self.palette()))
 
     def show_diff(self, text: str) -> None:
+        # The first line names the file twice; whoever shows a diff has said which file it is.
+        if text.startswith("diff --git "):
+            text = text.partition("\n")[2]
         cut = text[:LIMIT]
         note = self.tr("\n… the rest is too long to show here.") if len(text) > LIMIT else ""
         self.setPlainText(visible_lines(cut) + note)

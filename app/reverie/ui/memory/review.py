@@ -381,8 +381,11 @@ def _headline(run: RunSummary) -> str:
 
 
 def _run_line(run: RunSummary) -> str:
-    applied = sum(1 for op in run.ops if op.get("applied"))
-    return ", ".join((kind_words(run), words.engine(run.engine), words.changes(applied)))
+    if run.dry_run:
+        count = words.counted(words.tr("1 change planned"), "%n changes planned", len(run.ops))
+    else:
+        count = words.changes(sum(1 for op in run.ops if op.get("applied")))
+    return ", ".join((kind_words(run), words.engine(run.engine), count))
 
 
 def _split(path: str) -> tuple[str, str, str]:
