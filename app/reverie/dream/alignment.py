@@ -27,6 +27,8 @@ SAME_CONTEXT = 0.5
 _CANDIDATES = 4
 _COMMON = 40
 _PARTNERS = 3
+# Beyond so many pairs of words misspelt ones are not looked for.
+_FUZZY_PAIRS = 2500
 _VALUE_KINDS = ("number", "identifier", "name")
 
 
@@ -100,6 +102,8 @@ def _pair_alike(
 ) -> None:
     used_small |= {a for a, _b in pairs}
     used_large |= {b for _a, b in pairs}
+    if (len(small.tokens) - len(used_small)) * (len(large.tokens) - len(used_large)) > _FUZZY_PAIRS:
+        return
     for number, token in enumerate(small.tokens):
         if number in used_small:
             continue
@@ -167,6 +171,8 @@ class _Aligner:
         self._found = Alignment()
         self._small_seen: dict[int, set[int]] = defaultdict(set)
         self._large_seen: dict[int, set[int]] = defaultdict(set)
+        self._partners_small: dict[int, set[int]] = defaultdict(set)
+        self._partners_large: dict[int, set[int]] = defaultdict(set)
 
     def run(self) -> Alignment:
         self._pair_identical()
@@ -220,6 +226,8 @@ class _Aligner:
 
     def _link(self, link: Link) -> None:
         self._found.links.append(link)
+        self._partners_small[link.small].add(link.large)
+        self._partners_large[link.large].add(link.small)
         self._small_seen[link.small] |= {a for a, _b in link.match.pairs}
         self._large_seen[link.large] |= {b for _a, b in link.match.pairs}
 
@@ -230,13 +238,12 @@ class _Aligner:
             self._small_seen.get(link.small, set()),
             self._large_seen.get(link.large, set()),
         )
-        if any(each.small == link.small and each.large == link.large for each in self._found.links):
+        if link.large in self._partners_small[link.small]:
             return
         fresh = match_wordings(small, large, seen_small, seen_large)
         if fresh.weight < 1.0:
             return
-        partners = sum(each.small == link.small or each.large == link.large for each in self._found.links)
-        if partners > _PARTNERS:
+        if len(self._partners_small[link.small]) + len(self._partners_large[link.large]) > _PARTNERS:
             return
         contained = fresh.weight >= CONTAINED * small.weight and not seen_small
         contains = fresh.weight >= CONTAINED * large.weight and not seen_large

@@ -25,7 +25,7 @@ from reverie.dream.vocabulary import NUMBER_WORDS
 
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_ORDINAL = re.compile(r"^\s*\d{1,3}[.)]\s", re.MULTILINE)
+_ORDINAL = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]", re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
 # Up to so many notes every pair is worth a look.
 _FEW = 24

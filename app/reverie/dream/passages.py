@@ -17,13 +17,13 @@ from typing import Literal
 Kind = Literal["heading", "item", "prose", "head", "row", "code", "rule"]
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?=[ \t]|$)")
 _BULLET = re.compile(r"^(\s*)([-*+•]|\d{1,3}[.)])(?:[ \t]+|$)")
 _RULE = re.compile(r"^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _BOLD = re.compile(r"^(?:\*\*|__).+(?:\*\*|__):?$")
 _UNDERLINE = re.compile(r"^ {0,3}(?:=+|-+)[ \t]*$")
 _INDENTED = re.compile(r"^(?: {4}|\t)")
-_TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{1,}:?\s*(?:\|\s*:?-{1,}:?\s*)*\|?\s*$")
+_TABLE_RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _SENTENCE_END = re.compile(r"[.!?:;。！？：；…][)\]»”\"'’*_`]*\s*$")
 # A prose line at least this long that ends without punctuation is taken to go on in the next line (UTF-16 or
 # not makes no difference here); shorter lines are taken for entries of a list without bullets.
@@ -110,8 +110,7 @@ class _Splitter:
             self._add("code", self._fence_end(fence.group(1)))
         elif heading:
             level = len(heading.group(1))
-            title = " ".join((heading.group(2) or "").split())
-            self._section = title if level > 1 else ""
+            self._section = heading_text(line) if level > 1 else ""
             self._add("heading", self._at + 1, level=level)
         elif "|" in line and (self._table or self._is_table_head()):
             self._table_line(line)
@@ -181,7 +180,7 @@ class _Splitter:
 
     def _is_table_head(self) -> bool:
         following = self._line(self._at + 1)
-        return "-" in following and bool(_TABLE_RULE.match(following))
+        return "-" in following and bool(_TABLE_RULE.fullmatch(following.strip()))
 
     def _table_line(self, line: str) -> None:
         if self._table:
@@ -216,6 +215,11 @@ class _Splitter:
         return bool(
             _FENCE.match(line) or _HEADING.match(line) or _BULLET.match(line) or _RULE.match(line)
         ) or line.lstrip().startswith(("|", ">"))
+
+
+def heading_text(line: str) -> str:
+    """The words of a heading without its marks."""
+    return " ".join(line.strip().lstrip("#").rstrip("#").split())
 
 
 def table_cells(line: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Protocol
 from reverie.dream import vocabulary as words
 from reverie.dream.folding import word
 from reverie.dream.front_keys import read_keys
-from reverie.dream.passages import Passage, split_passages, table_cells
+from reverie.dream.passages import Passage, heading_text, split_passages, table_cells
 from reverie.dream.wording import Wording, read_wording
 from reverie.memory import frontmatter
 
@@ -90,7 +90,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CHECKBOX = re.compile(r"^\[([ xX-])\]\s+")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _SENTENCES = re.compile(
-    r"(?<=[.!?;])[)\"'»”’*_]*\s+(?!\d)|(?<=[^\d][.!?;])[)\"'»”’*_]*\s+|(?<=[。！？；])\s*|\s*<br\s*/?>\s*"
+    r"(?<=[.!?;])[)\"'»”’*_]*\s+(?!\d)|(?<=[^\d][.!?;])[)\"'»”’*_]*\s+|(?<=[。！？；])\s*|<br ?/?>"
 )
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|nr|z\. ?b|bzw|ca|ex|max|min)\.$", re.IGNORECASE)
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
@@ -101,6 +101,7 @@ _VERSION = re.compile(r"^v\d+(?:\.\d+)*$")
 _DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _YEAR = re.compile(r"^(?:19|20)\d{2}$")
 _MID_CAPITAL = re.compile(r"(?<=[\w,] )[^\W\d_][^\W_]{2,}")
+_LONGEST = 1000
 _CAPITAL_SHARE = 0.35
 
 
@@ -123,7 +124,7 @@ def read_note(
     for passage in split_passages(body):
         check()
         if passage.kind == "heading":
-            titles.append(read_wording(_heading_text(passage), capital_nouns=capital_nouns))
+            titles.append(read_wording(heading_text(passage.lines[0]), capital_nouns=capital_nouns))
         else:
             found = _statements(passage, offset, capital_nouns, doubts)
             common = is_common(passage.lines[0])
@@ -228,10 +229,6 @@ def _has_capital_nouns(body: str) -> bool:
     return len(capitals) >= 3 and len(capitals) > _CAPITAL_SHARE * len(middle)
 
 
-def _heading_text(passage: Passage) -> str:
-    return passage.lines[0].strip().strip("#").strip()
-
-
 def _statements(
     passage: Passage, offset: int, capital_nouns: bool, doubts: re.Pattern[str] | None
 ) -> Iterator[Statement]:
@@ -300,4 +297,15 @@ def split_sentences(text: str) -> list[str]:
             pieces[-1] += f" {piece}"
         elif piece and piece.strip():
             pieces.append(piece.strip())
-    return pieces
+    return [part for piece in pieces for part in _parts(piece)]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A text in pieces short enough to be compared word by word, cut between words."""
+    while len(text) > _LONGEST:
+        cut = text.rfind(" ", _LONGEST // 2, _LONGEST)
+        cut = cut if cut > 0 else _LONGEST
+        yield text[:cut]
+        text = text[cut:].lstrip()
+    if text:
+        yield text

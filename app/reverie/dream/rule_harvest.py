@@ -24,7 +24,7 @@ INBOX = "/memories/workspace/harvest/"
 _CATEGORY = r"## (?:preference|project|environment|workflow|other)\n\n"
 _CANDIDATE = re.compile(
     rf"{_CATEGORY}(?P<text>.+?)\n\n"
-    rf"Evidence: [^\n]+\nConfidence: [\d.]+\nRationale: .+?(?=\n\n{_CATEGORY}|\s*\Z)",
+    rf"Evidence: [^\n]+\nConfidence: [\d.]+\nRationale: .+?(?=\n\n{_CATEGORY}|\Z)",
     re.DOTALL,
 )
 _HEAD = re.compile(r"\s*# Harvest inbox: [^\n]+\n\nSource boundary: [^\n]+\nSummary message: [^\n]+\n\n")
@@ -38,7 +38,7 @@ def candidates_of(text: str) -> tuple[str, ...]:
     """The texts of an inbox's candidates; none if it is not exactly of the agent's form."""
     text = text.replace("\r\n", "\n")
     block = frontmatter.split(text)
-    body = text[block.body_start :] if block is not None else text
+    body = (text[block.body_start :] if block is not None else text).rstrip()
     head = _HEAD.match(body)
     if head is None:
         return ()
@@ -48,7 +48,7 @@ def candidates_of(text: str) -> tuple[str, ...]:
         found.append(match["text"])
         at = match.end()
         at += len(body[at:]) - len(body[at:].lstrip("\n"))
-    return tuple(found) if at == len(body.rstrip()) or not body[at:].strip() else ()
+    return tuple(found) if at >= len(body) else ()
 
 
 class Known:

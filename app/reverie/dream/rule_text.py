@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from reverie.dream.front_keys import read_keys
-from reverie.dream.passages import Passage, split_passages, table_cells
+from reverie.dream.passages import Passage, heading_text, split_passages, table_cells
 from reverie.dream.reading import split_sentences
 from reverie.dream.retention import folded_words
 from reverie.homes.base import Caps
@@ -29,7 +29,6 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|$)")
 _DECLARED = re.compile(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
 _TRAILING = re.compile(r"[ \t]+(\r?)$")
 _HARD_BREAK = re.compile(r"[^ \t] {2,}\r?$")
-_LAST_LINES = re.compile(r"(\r?\n)(?:[ \t]*\r?\n)*[ \t]*\Z")
 
 
 def is_empty(text: str) -> bool:
@@ -69,7 +68,8 @@ def with_description(text: str, caps: Caps) -> str | None:
 
 
 def _shown(text: str, caps: Caps) -> str:
-    return frontmatter.description(text.encode("utf-8", "surrogatepass"), caps).text
+    beginning = text[: caps.description_prefix_bytes].encode("utf-8", "surrogatepass")
+    return frontmatter.description(beginning, caps).text
 
 
 def _value(text: str, caps: Caps) -> str | None:
@@ -113,7 +113,7 @@ def _passage_words(passage: Passage, caps: Caps) -> str:
     if declared is not None:
         return _cut(_plain(declared[1].strip("\"'")), caps)
     if passage.kind == "heading":
-        return _cut(_plain(passage.lines[0].strip().strip("#").strip()), caps)
+        return _cut(_plain(heading_text(passage.lines[0])), caps)
     sentences = split_sentences(_plain(joined))
     return _cut(sentences[0], caps) if sentences else ""
 
@@ -166,8 +166,19 @@ def without_noise(text: str) -> str | None:
             lines[number] = _TRAILING.sub(r"\1", line)
     tidied = "\n".join(lines)
     if len(lines) - 1 not in code and len(lines) - 2 not in code:
-        tidied = _LAST_LINES.sub(r"\1", tidied) if tidied.strip() else ("" if block is not None else tidied)
+        tidied = _with_one_end(tidied, has_block=block is not None)
     return text[:start] + tidied if tidied != body else None
+
+
+def _with_one_end(body: str, *, has_block: bool) -> str:
+    """The body without blank lines at its end; nothing but those below front matter is nothing."""
+    words = body.rstrip(" \t\r\n")
+    tail = body[len(words) :]
+    if not words:
+        return "" if has_block else body
+    if "\n" not in tail or "\r" in tail.replace("\r\n", ""):
+        return body
+    return words + ("\r\n" if tail.lstrip(" \t").startswith("\r") else "\n")
 
 
 def _code_lines(body: str) -> frozenset[int]:

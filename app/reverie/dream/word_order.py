@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from reverie.dream import vocabulary as words
 from reverie.dream.wording import Wording
 
-# Longer statements are not looked at word by word against word.
+# Longer statements are not looked at word by word against word: they must come in the same order.
 _LONG = 60
 _Pairs = Sequence[tuple[int, int]]
 
@@ -24,6 +24,9 @@ def order_conflict(a: Wording, b: Wording, pairs: _Pairs) -> str:
     """What differs by the order of the words alone; `pairs` are the token numbers that were paired. Empty:
     nothing."""
     pairs = sorted(pairs)
+    if len(pairs) > _LONG:
+        is_moved = any(after < before for (_a, before), (_b, after) in pairwise(pairs))
+        return "the order of many words" if is_moved else ""
     others = [other for number, other in pairs if a.tokens[number].kind != "weak"]
     if a.ordered and b.ordered and others != sorted(others):
         return "the order of a chain"
@@ -50,8 +53,6 @@ def _agents_differ(a: Wording, b: Wording, pairs: _Pairs) -> bool:
 def _exchanged(a: Wording, b: Wording, pairs: _Pairs) -> bool:
     """Two words that have changed places around a third: subject and object. Moving whole phrases does not do
     that, and what follows the same preposition in both is neither."""
-    if len(pairs) > _LONG:
-        return False
     count_a, count_b = Counter(token.canon for token in a.tokens), Counter(token.canon for token in b.tokens)
     # A word that stands there twice may have been paired crosswise.
     once = {

@@ -92,7 +92,7 @@ _UNIT = "|".join(
 _CJK_UNIT = "|".join(sorted((unit for unit in words.UNITS if ord(unit[0]) >= 0x2E80), key=len, reverse=True))
 _TOKEN = re.compile(
     rf"""
-      (?P<url>\b[a-z][a-z0-9+.-]*://[^\s<>()"']+)
+      (?P<url>\b[a-z][a-z0-9+.-]{{1,20}}://[^\s<>()"']+)
     | (?P<iso>\b\d{{4}}-\d{{2}}-\d{{2}}\b)
     | (?P<dmy>\b(?P<dmy_day>\d{{1,2}})(?:st|nd|rd|th|\.|er|º)?\s+(?:of\s+|de\s+)?(?P<dmy_month>{_MONTH})\b\.?
         (?:,?\s+(?:de\s+)?(?P<dmy_year>\d{{4}})\b)?)
