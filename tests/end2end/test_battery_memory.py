@@ -1,0 +1,45 @@
+"""The battery of `reverie memory`: the rules of formats/mux.md sections 2, 3 and 5 to 9 as data, played on
+homes on disk. What a line of the battery means, `helpers.battery` says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.battery import BATTERY, cases, play
+from helpers.benches import NOW
+
+_FILES = sorted(path.stem for path in BATTERY.glob("*.jsonl") if path.stem != "rails")
+_CASES = [pytest.param(case, id=f"{name}: {case['rule']}") for name in _FILES for case in cases(name)]
+
+
+@pytest.mark.parametrize("case", _CASES)
+def test_rule_holds(case: dict[str, Any], tmp_path: Path) -> None:
+    play(case, tmp_path)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["rule"]) for case in cases("process")])
+def test_a_second_process_answers_as_this_one_does(case: dict[str, Any], tmp_path: Path) -> None:
+    def speak(home: Path, profile: Path, lines: Sequence[str]) -> list[dict[str, Any]]:
+        command = [sys.executable, "-m", "reverie", "--home", str(home), "--profile", str(profile)]
+        done = subprocess.run(
+            [*command, "--now", str(NOW), "memory"],
+            input="\n".join(lines).encode(),
+            capture_output=True,
+            check=True,
+        )
+        assert done.stderr == b""
+        return [json.loads(line) for line in done.stdout.decode().split("\n") if line]
+
+    play(case, tmp_path, speak)
+
+
+def test_every_line_of_the_battery_says_a_rule_of_its_own() -> None:
+    rules = [case["rule"] for path in BATTERY.glob("*.jsonl") for case in cases(path.stem)]
+    assert len(rules) == len(set(rules)) > 100
