@@ -16,7 +16,7 @@ from reverie.ui.rows import Node
 
 NAMES = st.sampled_from("abcdefg")
 # Trees of trees take Hypothesis long to draw; the campaign has its own number.
-FEW = settings(max_examples=max(25, settings.default.max_examples // 2))
+FEW = settings(max_examples=max(15, settings.default.max_examples // 3))
 
 
 def _nodes(depth: int) -> st.SearchStrategy[tuple[Node, ...]]:
