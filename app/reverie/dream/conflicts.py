@@ -18,7 +18,7 @@ from reverie.dream.alignment import Alignment, Link, match_wordings
 from reverie.dream.exclusions import excludes, excluding_words
 from reverie.dream.reading import Statement
 from reverie.dream.word_order import order_conflict
-from reverie.dream.wording import MARKS, Token, Wording, read_wording
+from reverie.dream.wording import MARKS, Negation, Token, Wording, read_wording
 
 _ANTONYM_PREFIXES = (
     "un",
@@ -217,7 +217,8 @@ def _may_be_name(token: Token) -> bool:
 
 
 def _polarity(a: Wording, b: Wording, link: Link) -> str:
-    """A negation in one statement whose words all stand with the opposite sign in the other one."""
+    """A negation whose words stand with the opposite sign in the other statement: the first one of those
+    behind it, or all of its clause."""
     if a.negative != b.negative:
         return "a negation"
     for one, other, pairs in (
@@ -225,12 +226,23 @@ def _polarity(a: Wording, b: Wording, link: Link) -> str:
         (b, a, tuple((other, number) for number, other in link.match.pairs)),
     ):
         for group in one.negations:
-            paired = [(number, mate) for number, mate in pairs if number in group]
-            if paired and all(
-                one.tokens[number].negated != other.tokens[mate].negated for number, mate in paired
-            ):
+            paired = sorted((number, mate) for number, mate in pairs if number in group.reach)
+            opposite = {
+                number for number, mate in paired if one.tokens[number].negated != other.tokens[mate].negated
+            }
+            first = next((number for number, _mate in paired if one.tokens[number].kind != "weak"), None)
+            if (paired and len(opposite) == len(paired)) or (group.forward and first in opposite):
+                return "a negation"
+            if not paired and not other.negations and _is_predicate(one, group, pairs):
                 return "a negation"
     return ""
+
+
+def _is_predicate(wording: Wording, negation: Negation, pairs: Sequence[tuple[int, int]]) -> bool:
+    """Whether what is negated is said of something the other statement has too ("flags are not supported"),
+    and not a mere contrast in a clause of its own ("says why, not what")."""
+    clause = wording.clauses[negation.reach.start]
+    return any(number < negation.reach.start and wording.clauses[number] == clause for number, _mate in pairs)
 
 
 def _relations(a: Wording, b: Wording) -> str:

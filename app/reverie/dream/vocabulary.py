@@ -83,6 +83,7 @@ SYNONYMS = _groups(
     app application applications
     test tests testing
     pr prs pull-request
+    use uses used using
     need require requires required
     require must
     check checks verify verifies verified

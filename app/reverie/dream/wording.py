@@ -57,10 +57,18 @@ class Token(NamedTuple):
         return _WEIGHTS[self.kind]
 
 
+class Negation(NamedTuple):
+    """The numbers of the tokens that one negation covers. `forward`: it stands before them, so that the first
+    is what it is about; else it stands somewhere in the clause."""
+
+    reach: range
+    forward: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Wording:
     """One statement. `seen` are all its words with function words, `relations` pairs of (connector, object),
-    `negations` the groups of token numbers that one negation covers, `negative` whether a language whose
+    `negations` what each negation covers, `negative` whether a language whose
     negation has no reach we know (Chinese, Japanese, Korean) negates anything, `marks` what else colours all
     of it (see `MARKS`), `past` whether it has a past tense, `ordered` whether an arrow or a word such as
     "then" makes the order matter, `clauses` the number of its clause for each token."""
@@ -68,7 +76,7 @@ class Wording:
     tokens: tuple[Token, ...]
     seen: frozenset[str]
     relations: frozenset[tuple[str, str]] = frozenset()
-    negations: tuple[frozenset[int], ...] = ()
+    negations: tuple[Negation, ...] = ()
     negative: bool = False
     marks: frozenset[str] = frozenset()
     passive: bool = False
@@ -163,7 +171,7 @@ class _Reader:
             self._take(match, text)
         self._end_clause()
         negations = self._negations()
-        covered = Counter(number for group in negations for number in group)
+        covered = Counter(number for group in negations for number in group.reach)
         tokens = tuple(
             token._replace(negated=True) if covered[number] % 2 else token
             for number, token in enumerate(self._tokens)
@@ -354,23 +362,24 @@ class _Reader:
         starts = [clause[0] for clause in self._clauses[1:]]
         return tuple(bisect_right(starts, number) for number in range(len(self._tokens)))
 
-    def _negations(self) -> tuple[frozenset[int], ...]:
-        """The tokens each negation covers: from it to the end of its clause, or the clause when none
-        follow."""
-        groups: list[frozenset[int]] = []
+    def _negations(self) -> tuple[Negation, ...]:
+        """What each negation covers: from it to the end of its clause, or the clause when nothing follows."""
+        groups: list[Negation] = []
         before = 0
         ends = [clause[0] for clause in self._clauses[1:]] + [len(self._tokens)]
         for (start, forward, whole, is_last), end in zip(self._clauses, ends, strict=True):
             for position in forward:
-                group = frozenset(range(position, end)) or frozenset(range(start, end))
-                if not group and is_last:
+                if position < end:
+                    groups.append(Negation(range(position, end), True))
+                elif start < end:
+                    groups.append(Negation(range(start, end), False))
+                elif is_last:
                     # "dark mode: no": the negation is a clause of its own and speaks of the one before.
-                    group = frozenset(range(before, end))
-                groups.append(group)
+                    groups.append(Negation(range(before, end), False))
             before = start
             if whole:
-                groups.append(frozenset(range(start, end)))
-        return tuple(group for group in groups if group)
+                groups.append(Negation(range(start, end), False))
+        return tuple(group for group in groups if group.reach)
 
     def _is_initial(self, start: int, text: str) -> bool:
         before = text[:start].rstrip(" \"'(*_-")
