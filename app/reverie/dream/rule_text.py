@@ -28,6 +28,10 @@ _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)")
 _DECLARED = re.compile(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
 _TRAILING = re.compile(r"[ \t]+(\r?)$")
+# What the agent itself refuses to write into a memory (formats/mux.md section 11), even where a human would see
+# that it is no real key.
+_KEY_SHAPE = re.compile(r"\bsk-[A-Za-z0-9_-]{12,}")
+_BARE_KEY = re.compile(r"\s*description:\s*")
 _HARD_BREAK = re.compile(r"[^ \t] {2,}\r?$")
 
 
@@ -81,7 +85,7 @@ def _value(text: str, caps: Caps) -> str | None:
         stated = _flat(" ".join([key.lines[0].split(":", 1)[1], *key.lines[1:]]))
         if re.search(r"\w", stated) and stated.casefold() not in ("null", '""', "''"):
             items = stated.strip("[]{}").removeprefix("- ").replace(" - ", ", ")
-            fits = utf16_length(items) <= caps.description_chars and not find_secrets(items)
+            fits = utf16_length(items) <= caps.description_chars and not _may_be_secret(items)
             return items if fits else None
     return next(_first_words(text, caps), None)
 
@@ -99,8 +103,12 @@ def _first_words(text: str, caps: Caps) -> Iterator[str]:
         if secret_lines.intersection(range(passage.first, passage.end)):
             continue
         words = _passage_words(passage, caps)
-        if re.search(r"[^\W\d_]", words) and not find_secrets(words):
+        if re.search(r"[^\W\d_]", words) and not _may_be_secret(words):
             yield words
+
+
+def _may_be_secret(text: str) -> bool:
+    return bool(find_secrets(text) or _KEY_SHAPE.search(text))
 
 
 def _passage_words(passage: Passage, caps: Caps) -> str:
@@ -140,7 +148,8 @@ def _cut(text: str, caps: Caps) -> str:
 def _keeps_words(before: str, after: str) -> bool:
     lines = {folded_words(line) for line in after.splitlines()}
     joined = "\n".join(lines)
-    return all(words in lines or words in joined for words in map(folded_words, before.splitlines()))
+    said = (folded_words(line) for line in before.splitlines() if not _BARE_KEY.fullmatch(line))
+    return all(words in lines or words in joined for words in said)
 
 
 # --- noise --------------------------------------------------------------------------------------------------
@@ -159,6 +168,9 @@ def without_noise(text: str) -> str | None:
         _code_lines(body) if "```" in body or "~~~" in body or "    " in body or "\t" in body else frozenset()
     )
     for number, line in enumerate(lines):
+        if not (number or start) and line.strip() == "---":
+            # Without its trailing blank this rule would open a front matter block.
+            continue
         if number in code or not line.removesuffix("\r").endswith((" ", "\t")):
             continue
         following = lines[number + 1] if number + 1 < len(lines) else ""
@@ -173,12 +185,11 @@ def without_noise(text: str) -> str | None:
 def _with_one_end(body: str, *, has_block: bool) -> str:
     """The body without blank lines at its end; nothing but those below front matter is nothing."""
     words = body.rstrip(" \t\r\n")
-    tail = body[len(words) :]
     if not words:
         return "" if has_block else body
-    if "\n" not in tail or "\r" in tail.replace("\r\n", ""):
-        return body
-    return words + ("\r\n" if tail.lstrip(" \t").startswith("\r") else "\n")
+    end = body.find("\n", len(words)) + 1
+    is_lone_return = "\r" in body[end:].replace("\r\n", "")
+    return body if not end or is_lone_return else body[:end]
 
 
 def _code_lines(body: str) -> frozenset[int]:
