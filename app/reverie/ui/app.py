@@ -34,6 +34,7 @@ from reverie.ui.stop_signals import StopSignals
 log = logging.getLogger("reverie.app")
 LOG_BYTES = 1_000_000
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+SWITCH_S = 0.0005
 SCREENSHOT_LIMIT_MS = 60_000
 
 
@@ -86,6 +87,9 @@ def make_application() -> QApplication:
     application.setApplicationName("reverie")
     application.setApplicationDisplayName("Reverie")
     application.setDesktopFileName("reverie")
+    # A worker that computes in Python keeps the interpreter for this long at a time, and painting asks for it
+    # hundreds of times: the default of 5 ms is felt.
+    sys.setswitchinterval(SWITCH_S)
     if application.platformName() == "offscreen":
         application.setStyle("Fusion")
     return application
@@ -109,7 +113,7 @@ def _run(
     if stuck_lanes():
         log.error("a thread would not end; leaving without it")
         logging.shutdown()
-        os._exit(code or 1)
+        os._exit(code)
     return code
 
 

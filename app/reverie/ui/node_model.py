@@ -20,7 +20,7 @@ from reverie.ui.rows import Insert, Move, Node, Remove, steps
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 
-BATCH = 1000
+BATCH = 500
 _NOWHERE = QModelIndex()
 # Enum arithmetic costs microseconds a time and flags are asked for per row: computed once.
 LEAF_FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren

@@ -177,10 +177,8 @@ class Guide:
         self._picture(name)
 
     def _narrow(self) -> None:
-        from PySide6.QtCore import QCoreApplication
-
         self._window.picker.hide()
-        QCoreApplication.processEvents()  # the window asks for less room only then
+        self._wait("the window to ask for less room", lambda: self._window.minimumWidth() <= NARROW[0])
         self._window.resize(*NARROW)
         self._picture("6-narrow")
         self._window.picker.show()
@@ -210,7 +208,10 @@ class Guide:
     def _wait(self, what: str, condition: Callable[[], bool], limit_ms: int = WAIT_MS) -> None:
         from reverie.ui.settle import wait_for
 
-        if not wait_for(condition, limit_ms):
+        arrived = wait_for(lambda: condition() or self._window.opening_failed, limit_ms)
+        if self._window.opening_failed:
+            raise TourFailed("the home could not be opened")
+        if not arrived:
             raise TourFailed(f"{what} did not come within {limit_ms // 1000} s")
 
 

@@ -1,0 +1,45 @@
+"""The tour walks through a window without a display and says truthfully whether it worked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from PySide6.QtGui import QImage
+
+from helpers.samples import SAMPLES, snapshot
+
+
+def tour(*arguments: str) -> subprocess.CompletedProcess[str]:
+    call = [sys.executable, "-m", "reverie.ui.tour", *arguments]
+    return subprocess.run(call, capture_output=True, text=True, timeout=150, check=False)
+
+
+def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
+    home = SAMPLES / "mux-home"
+    before = snapshot(home)
+    done = tour(str(tmp_path / "pictures"), "--home", str(home))
+    assert done.returncode == 0, done.stderr
+    pictures = [Path(line) for line in done.stdout.splitlines()]
+    assert [picture.name for picture in pictures] == [
+        "1-before.png",
+        "2-after.png",
+        "3-review.png",
+        "4-sibling.png",
+        "5-several-projects.png",
+        "6-narrow.png",
+        "7-dark.png",
+    ]
+    widths = {picture.name: QImage(str(picture)).width() for picture in pictures}
+    assert widths["6-narrow.png"] == 375
+    assert all(widths.values())
+    assert snapshot(home) == before
+
+
+def test_it_fails_where_there_is_no_home(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = tour(str(tmp_path / "pictures"), "--home", str(tmp_path / "empty"))
+    assert done.returncode == 1
+    assert "could not be opened" in done.stderr
+    assert done.stdout == ""
