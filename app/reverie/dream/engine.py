@@ -13,8 +13,8 @@ from typing import Protocol
 
 from reverie.dream.overlay import DreamOverlay
 from reverie.dream.progress import DreamProgress as DreamProgress
-from reverie.errors import Busy
 from reverie.runs.guard import Guard
+from reverie.runs.transaction import LeaseLost
 
 
 class Cancelled(Exception):
@@ -37,7 +37,7 @@ class Limits:
         if self._cancel.is_set():
             raise Cancelled
         if self._lease_lost.is_set():
-            raise Busy(
+            raise LeaseLost(
                 "The run stopped: its lease ran out while this process was held up.",
                 next_step="Run it again; another run may have come first.",
             )

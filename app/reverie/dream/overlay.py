@@ -6,6 +6,7 @@ transaction finds a merged line twice rather than not at all. Not thread-safe: o
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,14 +14,14 @@ from typing import Any
 from reverie.dream.rules import Note
 from reverie.errors import MendableError
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Caps, Home, Scope, ScopeContext, ScopeRoot
+from reverie.homes.base import Caps, Home, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path, rel_problem
 from reverie.memory.scope_files import OverlayFiles, Savepoint
 from reverie.memory.store import MemoryStore, NoEffects
 from reverie.memory.usage import Usage, UsageLog
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails
-from reverie.runs.transaction import PlannedChange
+from reverie.runs.journal import PlannedChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +31,19 @@ class _ScopeOverlay:
 
 
 class DreamOverlay:
-    """All a dream may see and change. The allowed scopes are those the context has: that is the scope
-    rail."""
+    """All a dream may see and change. The allowed scopes are those the context has, the project's only with
+    a single project (formats/mux.md section 10): that is the scope rail."""
 
     def __init__(self, home: Home, context: ScopeContext, usage: UsageLog) -> None:
         self._home = home
+        self._usage_log = usage
         self._usage = usage.load()
-        roots = [home.scope_root(context, scope) for scope in allowed_scopes(context)]
-        self._scopes = {
-            root.key: _ScopeOverlay(root, OverlayFiles(RootedDirectory(root.directory))) for root in roots
-        }
+        self._scopes: dict[str, _ScopeOverlay] = {}
+        for scope in Scope:
+            with contextlib.suppress(ScopeUnavailable):
+                root = home.scope_root(context, scope)
+                files = OverlayFiles(RootedDirectory(root.directory))
+                self._scopes[root.key] = _ScopeOverlay(root, files)
         self._store = MemoryStore(home, context, self._files_of, NoEffects())
         self._before: dict[str, str] = {}
 
@@ -63,6 +67,16 @@ class DreamOverlay:
             usage.pinned and (pinned == key or pinned.startswith(key + "/"))
             for pinned, usage in self._usage.items()
         )
+
+    def pinned_meanwhile(self) -> tuple[str, ...]:
+        """Memories that this run takes away and somebody has pinned since it began."""
+        usage = self._usage_log.load()
+        found = []
+        for change in self.changes():
+            key = None if change.after is not None else self._home.usage_key(change.root, change.rel)
+            if key in usage and usage[key].pinned and not self._usage.get(key, Usage()).pinned:
+                found.append(str(memory_path(change.root.scope, change.rel)))
+        return tuple(found)
 
     def notes(self, check: Callable[[], None]) -> tuple[Note, ...]:
         """Every memory a rule may look at: within the caps, valid text, with a name the commands accept."""
@@ -165,16 +179,6 @@ class DreamOverlay:
         except (UnicodeDecodeError, MendableError):
             return None
         return None if "\0" in text else text
-
-
-def allowed_scopes(context: ScopeContext) -> tuple[Scope, ...]:
-    """Workspace and global always, project only with a single project (formats/mux.md section 10)."""
-    scopes = [Scope.GLOBAL]
-    if context.project_path is not None:
-        scopes.append(Scope.PROJECT)
-    if context.workspace_id is not None:
-        scopes.append(Scope.WORKSPACE)
-    return tuple(scopes)
 
 
 def _subtree(usage: Mapping[str, Usage | None], key: str) -> list[str]:

@@ -23,6 +23,9 @@ from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_o
 from reverie.memory.paths import MemoryPath, parse_memory_path
 
 DRY_RUN_NOTE = "dry-run"
+# A model that floods must not fill the record, nor the agent's coverage sidecar; it is answered all the same.
+_REFUSALS_KEPT = 100
+_SHOWN_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class Guard:
         self._commands = commands
         self.rails = rails
         self._spent = 0
+        self._refused = 0
         self._journal: list[JournalEntry] = []
 
     @property
@@ -105,13 +109,16 @@ class Guard:
 
     def _outcome(self, command: str, paths: Sequence[str], answer: Mapping[str, Any]) -> JournalEntry:
         if not answer["success"]:
-            return _entry(command, paths, applied=False, note=str(answer["error"]))
+            return _entry(command, paths, applied=False, note=str(answer["error"])[:_SHOWN_CHARS])
         if self.rails.dry_run:
             return _entry(command, paths, applied=False, note=DRY_RUN_NOTE)
         return _entry(command, paths, applied=True)
 
     def _refuse(self, command: str, paths: Sequence[str], note: str) -> dict[str, Any]:
-        self._journal.append(_entry(command, paths, applied=False, note=note))
+        self._refused += 1
+        if self._refused <= _REFUSALS_KEPT:
+            shown = [path[:_SHOWN_CHARS] for path in paths]
+            self._journal.append(_entry(command, shown, applied=False, note=note[:_SHOWN_CHARS]))
         return {"success": False, "error": note}
 
     def _refusal(self, command: str, paths: Sequence[str]) -> str | None:

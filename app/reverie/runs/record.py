@@ -1,8 +1,10 @@
 """Run records: one durable file per background job that may change memories.
 
 A record is written before the run's first effect and rewritten when its outcome is known, so a killed run
-stays visible as `running` until recovery finds its owner dead. Everything a record needs for review and undo
-(images of every changed file, the journal) lies in the same directory, outside any home.
+stays visible as `running` until recovery settles it. An empty `<run id>.open` beside its directory marks a
+run that is not settled: recovery finds those without reading thousands of old records, whatever clock they
+were named by. Everything a record needs for review and undo (images of every changed file, the journal) lies
+in the same directory, outside any home.
 
 Layout: `<data>/runs/<home id>/<run id>/{record.json, journal.json, images/<sha256>}`, directories 0700.
 Threading: any thread but the GUI's; one writer per run (the one that holds the home's dream lease).
@@ -11,23 +13,24 @@ Failure: `Unavailable` for disk problems; a damaged record is skipped and named 
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from reverie.errors import StoreError, mendable_from_os
+from reverie.errors import MendableError, StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write
-from reverie.files.process import ProcessId, is_alive, this_process
 from reverie.profile import ensure_private
 
 Outcome = Literal[
     "running", "completed", "unchanged", "failed", "cancelled", "interrupted", "held", "skipped"
 ]
-RunKind = Literal["dream", "revert", "edit"]
-_RUN_ID_LENGTH = 8
+RunKind = Literal["dream", "revert"]
+_OPEN = ".open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,6 @@ class RunRecord:
     trigger: str
     engine: str
     started_at: int
-    owner: ProcessId
     ended_at: int | None = None
     outcome: Outcome = "running"
     reason: str = ""
@@ -56,6 +58,11 @@ class RunRecord:
     reverted_by: str | None = None
     conflicts: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left for recovery to do."""
+        return self.outcome != "running" and not self.details.get("pending")
 
     @property
     def reverted(self) -> bool:
@@ -88,7 +95,7 @@ class RunRecord:
 
 def new_run_id(now_ms: int) -> str:
     """`<UTC ms>-<8 hex>`."""
-    return f"{now_ms}-{secrets.token_hex(_RUN_ID_LENGTH // 2)}"
+    return f"{now_ms}-{secrets.token_hex(4)}"
 
 
 class RunStore:
@@ -108,22 +115,30 @@ class RunStore:
     def begin(self, record: RunRecord) -> RunRecord:
         """Make the record durable before the run's first effect."""
         ensure_private(self.directory_of(record.id))
+        atomic_write(self._open_mark(record.id), b"", mode=0o600)
         self.save(record)
         return record
 
     def save(self, record: RunRecord) -> None:
-        path = self.directory_of(record.id) / "record.json"
         data = json.dumps(asdict(record), ensure_ascii=True, indent=2).encode()
-        try:
-            atomic_write(path, data, mode=0o600)
-        except OSError as error:
-            raise mendable_from_os(error, f"The record of run {record.id} was not saved.") from error
+        atomic_write(self.directory_of(record.id) / "record.json", data, mode=0o600)
 
     def finish(self, record: RunRecord, *, outcome: Outcome, ended_at: int, **changes: Any) -> RunRecord:
-        """The record with its outcome, saved."""
+        """The record with its outcome, saved. One with `pending` details stays open for recovery."""
         finished = replace(record, outcome=outcome, ended_at=ended_at, **changes)
         self.save(finished)
+        if finished.settled:
+            self._close(finished.id)
         return finished
+
+    def mark_reverted(self, revert: RunRecord) -> None:
+        """Note on the run that `revert` took back that it did; a revert that was taken back counts no more.
+        A record that cannot be read by now gets no note."""
+        with contextlib.suppress(StoreError):
+            original = self.load(revert.reverts or "")
+            self.save(replace(original, reverted_by=revert.id))
+            if original.reverts is not None:
+                self.save(replace(self.load(original.reverts), reverted_by=None))
 
     def load(self, run_id: str) -> RunRecord:
         """One record. Raises `StoreError` where there is none, or it cannot be read."""
@@ -136,21 +151,17 @@ class RunStore:
             ) from None
         except OSError as error:
             raise mendable_from_os(error, f"The record of run {run_id} was not read.") from error
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise StoreError(
                 f"The record of run {run_id} is damaged.",
                 cause=f"{type(error).__name__}.",
                 next_step=f"Look at {path}.",
+                reason="damaged",
             ) from error
 
     def ids(self) -> tuple[str, ...]:
         """Every run id, newest first."""
-        try:
-            names = [entry.name for entry in self._directory.iterdir() if entry.is_dir()]
-        except FileNotFoundError:
-            return ()
-        except OSError as error:
-            raise mendable_from_os(error, "The runs were not listed.") from error
+        names = [name for name, is_directory in self._names() if is_directory]
         return tuple(sorted(names, key=_started, reverse=True))
 
     def all(self, *, limit: int | None = None) -> tuple[RunRecord, ...]:
@@ -160,34 +171,92 @@ class RunStore:
         for run_id in self.ids():
             if limit is not None and len(records) >= limit:
                 break
-            try:
-                records.append(self.load(run_id))
-            except StoreError as error:
-                problems.append(str(error))
+            self._load_into(records, run_id, problems)
         self.problems = tuple(problems)
         return tuple(records)
 
-    def abandoned(self) -> tuple[RunRecord, ...]:
-        """Runs still marked as running whose process is gone: recovery's work, oldest first."""
-        running = [record for record in self.all() if record.outcome == "running"]
-        return tuple(record for record in reversed(running) if not is_alive(record.owner))
+    def unsettled(self) -> tuple[RunRecord, ...]:
+        """Runs that have not come to their end, oldest first. Under the home's dream lease no run is at work,
+        so all of them are recovery's."""
+        names = [name for name, is_directory in self._names() if name.endswith(_OPEN) and not is_directory]
+        records: list[RunRecord] = []
+        for run_id in sorted((name.removesuffix(_OPEN) for name in names), key=_started):
+            # Killed before its record, so before any effect; or damaged, which `all` tells.
+            with contextlib.suppress(StoreError):
+                records.append(self.load(run_id))
+        return tuple(record for record in records if not record.settled)
+
+    def _load_into(self, records: list[RunRecord], run_id: str, problems: list[str]) -> None:
+        try:
+            records.append(self.load(run_id))
+        except MendableError as error:
+            if error.reason != "missing":
+                problems.append(str(error))
+
+    def _open_mark(self, run_id: str) -> Path:
+        directory = self.directory_of(run_id)
+        return directory.with_name(directory.name + _OPEN)
+
+    def _close(self, run_id: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._open_mark(run_id).unlink()
+
+    def _names(self) -> list[tuple[str, bool]]:
+        try:
+            with os.scandir(self._directory) as entries:
+                return [(entry.name, entry.is_dir()) for entry in entries]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise mendable_from_os(error, "The runs were not listed.") from error
 
 
-def owner() -> ProcessId:
-    """The identity of this process, for new records."""
-    return this_process()
+def not_applied(
+    ops: tuple[Mapping[str, Any], ...], note: str, *, left: tuple[str, ...] = ()
+) -> tuple[Mapping[str, Any], ...]:
+    """The ops of a run that did not come to pass: nothing of them was applied, and why. `left` are paths
+    that somebody changed on top of it."""
+    left_note = "left as it is, since somebody changed it meanwhile"
+    return tuple(
+        {**op, "applied": False, "note": left_note if op["path"] in left else note} if op["applied"] else op
+        for op in ops
+    )
 
 
 def _started(run_id: str) -> tuple[int, str]:
     head = run_id.partition("-")[0]
-    return (int(head) if head.isdigit() else 0, run_id)
+    return (int(head) if head.isdecimal() else 0, run_id)
+
+
+_TEXTS = ("id", "kind", "home_id", "home_root", "trigger", "engine", "reason", "summary")
+_TEXTS_OR_NONE = ("workspace_id", "project_path", "reverts", "reverted_by")
 
 
 def _parse(data: Any) -> RunRecord:
     known = {name: data[name] for name in RunRecord.__dataclass_fields__ if name in data}
-    if known["outcome"] not in get_args(Outcome):
-        raise ValueError("unknown outcome")
-    known["owner"] = ProcessId(**known["owner"])
     for name in ("ops", "conflicts"):
         known[name] = tuple(known.get(name, ()))
-    return RunRecord(**known)
+    record = RunRecord(**known)
+    if not _is_sound(record):
+        raise ValueError("a field of the wrong kind")
+    return record
+
+
+def _is_sound(record: RunRecord) -> bool:
+    return (
+        all(isinstance(getattr(record, name), str) for name in _TEXTS)
+        and all(isinstance(getattr(record, name), str | None) for name in _TEXTS_OR_NONE)
+        and isinstance(record.started_at, int)
+        and isinstance(record.ended_at, int | None)
+        and record.outcome in get_args(Outcome)
+        and isinstance(record.usage, dict | None)
+        and isinstance(record.details, dict)
+        and all(isinstance(path, str) for path in record.conflicts)
+        and all(_is_op(op) for op in record.ops)
+    )
+
+
+def _is_op(op: Any) -> bool:
+    return isinstance(op, dict) and all(
+        isinstance(op.get(name), kind) for name, kind in (("command", str), ("path", str), ("applied", bool))
+    )

@@ -1,21 +1,23 @@
 """Recovery: what a killed run left behind is finished or undone, under the home's dream lease.
 
-Holding that lease means no other run can be under way on this home, so a record that still says `running` and
-whose process is gone belongs to a dead run. Its transaction says whether the commit point was reached: if so
-the run did all it set out to do and only its record is finished (`completed`); if not, every file that is
-still ours goes back and the run ends as `interrupted`. Idempotent: a recovery that is killed is simply
-repeated.
+Holding that lease means no other run can be under way on this home, so every run that is not settled is dead
+(or was held up so long that it lost the lease, and then touches nothing more). Its transaction says whether
+the commit point was reached: if so the run did all it set out to do and only its record is finished
+(`completed`); if not, every file that is still ours goes back and the run ends as `interrupted`. Idempotent:
+a recovery that is killed, or finds the home unreachable, is simply repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from reverie.clock import Clock
-from reverie.errors import MendableError
+from reverie.errors import Busy, MendableError, Unavailable
 from reverie.runs.activity import Activity
-from reverie.runs.record import RunRecord, RunStore
-from reverie.runs.transaction import Journal, Recovered, Transaction
+from reverie.runs.journal import Journal, ops_of
+from reverie.runs.record import RunRecord, RunStore, not_applied
+from reverie.runs.transaction import Recovered, Transaction
 
 
 class Recovery:
@@ -37,50 +39,67 @@ class Recovery:
         self._clock = clock
 
     def run(self) -> tuple[RunRecord, ...]:
-        """Recover every dead run, oldest first; the caller holds the lease. Returns the finished records."""
-        return tuple(self._recover(record) for record in self._runs.abandoned())
+        """Settle every open run, oldest first; the caller holds the lease. Returns the finished records.
+
+        Raises `Unavailable` or `Busy` while a memory cannot be put back: nothing may be built on a mix, so
+        the caller stops too. What can never be put back is told and does not stop anybody.
+        """
+        return tuple(self._recover(record) for record in self._runs.unsettled())
 
     def _recover(self, record: RunRecord) -> RunRecord:
         transaction = self._transaction_for(record.id, "recovery")
         try:
-            recovered = transaction.recover(committed=lambda journal: self._committed(record, journal))
+            journal = transaction.load()
+            recovered = transaction.recover(journal, committed=lambda found: self._committed(record, found))
+        except (Unavailable, Busy):
+            raise
         except MendableError as error:
-            return self._finish(record, Recovered(False, (), ()), f"Recovery could not undo it: {error}")
-        if recovered.committed:
-            return self._finish(
-                record, recovered, record.summary or "Finished by recovery: all changes were in place."
+            return self._finish(record, None, Recovered(False), f"Recovery could not undo it: {error}")
+        if recovered.pending:
+            raise Unavailable(
+                "A run that had been interrupted could not be undone yet.",
+                cause=f"Out of reach: {', '.join(recovered.pending[:5])}.",
+                next_step="See that the home is there and its disk has room, then try again.",
+                reason="recovery",
             )
-        left = f" Left as somebody changed them since: {', '.join(recovered.left)}." if recovered.left else ""
-        put_back = (
-            f"{len(recovered.restored)} files were put back" if recovered.restored else "nothing had changed"
-        )
-        return self._finish(record, recovered, f"Interrupted; {put_back}.{left}")
+        return self._finish(record, journal, recovered, _summary(record, journal, recovered))
 
-    def _finish(self, record: RunRecord, recovered: Recovered, summary: str) -> RunRecord:
+    def _finish(
+        self, record: RunRecord, journal: Journal | None, recovered: Recovered, summary: str
+    ) -> RunRecord:
         outcome = "completed" if recovered.committed else "interrupted"
+        ops = ops_of(journal)
+        if not recovered.committed:
+            ops = not_applied(ops, "the run was interrupted", left=recovered.left)
         self._activity.add(
             f"run.{outcome}",
             level="warning",
-            text=f"A run that had been killed was recovered. {summary}",
+            text=f"A run that had been interrupted was recovered. {summary}",
             home=record.home_root,
             workspace_id=record.workspace_id,
             run_id=record.id,
             details={"restored": list(recovered.restored), "left": list(recovered.left)},
         )
-        if record.reverts is not None and recovered.committed:
-            self._mark_reverted(record)
-        return self._runs.finish(
+        finished = replace(
             record,
-            outcome="completed" if recovered.committed else "interrupted",
-            ended_at=self._clock(),
             summary=summary,
             reason="" if recovered.committed else "interrupted",
+            ops=ops or record.ops,
             conflicts=recovered.left,
-            details={**record.details, "recovered": True},
+            details={"recovered": True},
+        )
+        if record.reverts is not None and recovered.committed:
+            self._runs.mark_reverted(finished)
+        return self._runs.finish(
+            finished, outcome="completed" if recovered.committed else "interrupted", ended_at=self._clock()
         )
 
-    def _mark_reverted(self, record: RunRecord) -> None:
-        from dataclasses import replace
 
-        original = self._runs.load(record.reverts or "")
-        self._runs.save(replace(original, reverted_by=record.id))
+def _summary(record: RunRecord, journal: Journal | None, recovered: Recovered) -> str:
+    if recovered.committed:
+        planned = str(journal.coverage["summary"]) if journal and journal.coverage else record.summary
+        return planned or "Finished by recovery: all changes were in place."
+    count = len(recovered.restored)
+    put_back = f"{count} file{'' if count == 1 else 's'} put back" if count else "nothing had changed"
+    left = f" Left as somebody changed them since: {', '.join(recovered.left)}." if recovered.left else ""
+    return f"Interrupted; {put_back}.{left}"

@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 
 from reverie.clock import Clock
 from reverie.errors import Conflict, MendableError, StoreError
-from reverie.files.lease import LeaseHeld, Leases
+from reverie.files.lease import Lease, Leases
 from reverie.homes.base import Home
 from reverie.memory.snapshots import Snapshots
 from reverie.runs.activity import Activity
-from reverie.runs.record import RunRecord, RunStore, new_run_id, owner
+from reverie.runs.journal import FileIntent, Journal, PlannedChange, ops_of
+from reverie.runs.record import RunRecord, RunStore, new_run_id
 from reverie.runs.recovery import Recovery
-from reverie.runs.transaction import FileIntent, PlannedChange, Transaction
+from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +79,15 @@ class Reverter:
         self._parts = parts
 
     def revert(self, run_id: str) -> RevertResult:
-        """Undo one run. Raises `StoreError` for a run that changed nothing or is reverted already."""
+        """Undo one run. Raises `StoreError` for a run that changed nothing or is reverted already, and
+        `LeaseHeld` while another run is at work on this home."""
         parts = self._parts
-        original = parts.runs.load(run_id)
-        try:
-            lease = parts.leases.acquire(parts.lease_name, purpose=f"revert of {run_id}")
-        except LeaseHeld as held:
-            raise held from None
-        with lease:
+        parts.runs.load(run_id)  # a wrong id needs no lease to be told
+        with parts.leases.acquire(parts.lease_name, purpose=f"revert of {run_id}") as lease:
             parts.recovery.run()
-            original = self._revertible(parts.runs.load(original.id))
+            original = self._revertible(parts.runs.load(run_id))
             parts.snapshots.observe(source="before a revert")
-            return self._revert(original)
+            return self._revert(original, lease)
 
     def _revertible(self, original: RunRecord) -> RunRecord:
         if original.reverted:
@@ -106,7 +104,7 @@ class Reverter:
             )
         return original
 
-    def _revert(self, original: RunRecord) -> RevertResult:
+    def _revert(self, original: RunRecord, lease: Lease) -> RevertResult:
         parts = self._parts
         started = parts.clock()
         record = parts.runs.begin(
@@ -120,78 +118,114 @@ class Reverter:
                 trigger="manual",
                 engine="revert",
                 started_at=started,
-                owner=owner(),
                 reverts=original.id,
             )
         )
+        transaction = parts.transaction_for(record.id, "revert")
         try:
-            return self._carry_out(original, record)
-        except MendableError as error:
-            parts.runs.finish(
-                record, outcome="failed", ended_at=parts.clock(), summary=str(error), reason=error.reason
-            )
+            journal, conflicts = self._carry_out(original, transaction, lease)
+        except LeaseLost:
             raise
+        except BaseException as error:
+            self._failed(record, transaction, error)
+            raise
+        return self._finish(original, record, transaction, journal, conflicts)
 
-    def _carry_out(self, original: RunRecord, record: RunRecord) -> RevertResult:
-        parts = self._parts
-        source = parts.transaction_for(original.id, "revert")
-        journal = source.load()
+    def _carry_out(
+        self, original: RunRecord, transaction: Transaction, lease: Lease
+    ) -> tuple[Journal, tuple[str, ...]]:
+        """Put back what can be; returns the journal of that and the paths in conflict."""
+        source = self._parts.transaction_for(original.id, "revert")
+        journal = source.load() or Journal(())
         changes: list[PlannedChange] = []
-        conflicts: list[str] = []
-        for intent in journal.intents if journal else ():
+        conflicts: list[FileIntent] = []
+        for intent in journal.intents:
             try:
-                change = merged(source, intent, parts.snapshots)
-            except Conflict:
-                conflicts.append(intent.path)
+                change = merged(source, intent, self._parts.snapshots)
+            except (Conflict, StoreError):
+                conflicts.append(intent)
                 continue
             if change is not None:
                 changes.append(change)
         changes.sort(key=lambda change: change.after is None)
-        transaction = parts.transaction_for(record.id, "revert")
-        new_journal = transaction.prepare(
+        # What stays as it is keeps its pin and use too.
+        kept = {self._parts.home.usage_key(source.root_of(intent), intent.rel) for intent in conflicts}
+        planned = transaction.prepare(
             changes,
-            usage_before=journal.usage_after if journal else None,
-            usage_after=journal.usage_before if journal else None,
+            usage_before={key: usage for key, usage in journal.usage_after.items() if key not in kept},
+            usage_after={key: usage for key, usage in journal.usage_before.items() if key not in kept},
         )
-        transaction.apply(new_journal, commit=lambda: None)
-        restored = tuple(intent.path for intent in new_journal.intents)
-        finished = self._finish(original, record, restored, tuple(conflicts))
-        parts.snapshots.record(
-            actor="revert",
-            source=f"revert of {original.id}",
-            subject=finished.summary,
-            run_id=record.id,
-            dirty=transaction.paths(new_journal),
+
+        def check() -> None:
+            if not lease.renew():
+                raise LeaseLost("The undo stopped: its lease ran out meanwhile.", next_step="Undo it again.")
+
+        transaction.apply(planned, commit=lambda: None, check=check)
+        return planned, tuple(intent.path for intent in conflicts)
+
+    def _failed(self, record: RunRecord, transaction: Transaction, error: BaseException) -> None:
+        undone = transaction.undone or Recovered(False)
+        self._parts.runs.finish(
+            record,
+            outcome="interrupted" if undone.pending else "failed",
+            ended_at=self._parts.clock(),
+            summary=str(error) or type(error).__name__,
+            reason=error.reason if isinstance(error, MendableError) else "bug",
+            conflicts=undone.left,
+            details={"pending": list(undone.pending)} if undone.pending else {},
         )
-        return finished
 
     def _finish(
-        self, original: RunRecord, record: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...]
+        self,
+        original: RunRecord,
+        record: RunRecord,
+        transaction: Transaction,
+        journal: Journal,
+        conflicts: tuple[str, ...],
     ) -> RevertResult:
+        """Everything is in place by now: what fails here is told, and changes nothing about that."""
         parts = self._parts
-        summary = f"{len(restored)} files put back." if restored else "Nothing had to be put back."
-        if conflicts:
-            summary += (
-                f" {len(conflicts)} changed since on the same lines and were left as they are:"
-                f" {', '.join(conflicts)}."
-                f" `reverie diff {original.id}` shows the versions before the run."
-            )
-        ops = tuple(
-            {"command": "create", "path": path, "applied": True, "note": "put back"} for path in restored
-        )
+        restored = tuple(intent.path for intent in journal.intents)
+        summary = _summary(original, restored, conflicts)
+        undid_nothing = bool(conflicts) and not restored
+        finished = replace(record, summary=summary, ops=ops_of(journal), conflicts=conflicts)
+        if not undid_nothing:
+            parts.runs.mark_reverted(finished)
         parts.runs.finish(
-            record, outcome="completed", ended_at=parts.clock(), summary=summary, ops=ops, conflicts=conflicts
+            finished,
+            outcome="failed" if undid_nothing else "completed",
+            reason="conflict" if undid_nothing else "",
+            ended_at=parts.clock(),
         )
-        parts.runs.save(replace(original, reverted_by=record.id))
-        if original.reverts is not None:
-            parts.runs.save(replace(parts.runs.load(original.reverts), reverted_by=None))
-        parts.activity.add(
-            "revert.completed",
-            level="info",
-            text=f"Run {original.id} was reverted. {summary}",
-            home=record.home_root,
-            workspace_id=record.workspace_id,
-            run_id=record.id,
-            details={"reverts": original.id, "conflicts": list(conflicts)},
-        )
+        try:
+            parts.activity.add(
+                "revert.failed" if undid_nothing else "revert.completed",
+                level="warning" if conflicts else "info",
+                text=f"Run {original.id} was {'not ' if undid_nothing else ''}reverted. {summary}",
+                home=record.home_root,
+                workspace_id=record.workspace_id,
+                run_id=record.id,
+                details={"reverts": original.id, "conflicts": list(conflicts)},
+            )
+            parts.snapshots.record(
+                actor="revert",
+                source=f"revert of {original.id}",
+                subject=summary,
+                run_id=record.id,
+                dirty=transaction.paths(journal),
+            )
+        except MendableError as error:
+            summary = f"{summary} {error}"
         return RevertResult(record.id, original.id, summary, restored, conflicts)
+
+
+def _summary(original: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...]) -> str:
+    count = len(restored)
+    summary = f"{count} file{'' if count == 1 else 's'} put back." if count else "Nothing was put back."
+    if conflicts:
+        summary += (
+            f" {len(conflicts)} changed since on the same lines and were left as they are:"
+            f" {', '.join(conflicts)}."
+            f" `reverie diff {original.id}` shows the versions before the run."
+        )
+    return summary

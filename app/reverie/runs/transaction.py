@@ -1,125 +1,73 @@
-"""One transaction for every run: journal first, compare-and-swap each file, roll back or forward after a
-crash.
+"""One transaction for every run: journal first, compare-and-swap each file, put back or finish after a crash.
 
 Order of effects (design.md principle 4): the images of all files before and after, then `journal.json`, all
 durable; then each file by compare-and-swap; then usage; then `commit` (coverage); then the `applied` mark.
 The commit point is the coverage sidecar, or the mark where a run has no coverage:
 
 - died before the commit point: `recover` puts every file whose content is *ours* back, and leaves and names
-  what
-  somebody changed since. Old content everywhere, never a mix.
+  what somebody changed since. Old content everywhere, never a mix.
 - died after it: everything is in place, only the record is finished.
 
+Putting back goes on past what fails. What cannot be reached at the moment (disk full, home moved away) is
+named as pending; the run then stays open, and the next holder of the lease tries again.
+
 Outside readers may see a mix while it happens. The caller holds the home's dream lease throughout, recovery
-too. Checkpoints for the kill campaign: `journal`, `temp`, `fsync`, `replace`, `usage`, `coverage`, `applied`.
-Failure: `Conflict` when a file is not what the run saw (everything already written is rolled back first).
+too, and proves it with `check` before each effect. Checkpoints for the kill campaign: `journal`, `temp`,
+`fsync`, `replace`, `usage`, `coverage`, `applied`. Failure: `Conflict` when a file is not what the run saw;
+what was written already is put back first (`undone`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reverie.errors import Conflict, MendableError, StoreError, mendable_from_os
+from reverie.errors import Busy, Conflict, MendableError, StoreError, Unavailable
 from reverie.files.atomic import atomic_write
 from reverie.files.checkpoint import checkpoint
-from reverie.homes.base import Scope, ScopeRoot
-from reverie.memory.paths import memory_path
+from reverie.files.containment import opened_below
+from reverie.files.directory import SwappedError
+from reverie.homes.base import ScopeRoot
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import sha256_of_bytes
-from reverie.memory.usage import Usage
-from reverie.profile import ensure_private
+from reverie.runs.journal import (
+    FileIntent,
+    Images,
+    Journal,
+    PlannedChange,
+    UsageDelta,
+    load_journal,
+    save_journal,
+)
 
-UsageDelta = Mapping[str, Usage | None]
-
-
-@dataclass(frozen=True, slots=True)
-class FileIntent:
-    """One file the run changes: the hash before and after, None where there is no file. `mode` (permission
-    bits) goes with the file when it comes back after having been deleted."""
-
-    key: str
-    scope: Scope
-    directory: str
-    usage_prefix: str | None
-    rel: str
-    before: str | None
-    after: str | None
-    mode: int | None = None
-
-    @property
-    def path(self) -> str:
-        return str(memory_path(self.scope, self.rel))
+_log = logging.getLogger("reverie.runs")
 
 
-@dataclass(frozen=True, slots=True)
-class Journal:
-    """Everything a run is about to do. `directory` of an intent is relative to the home."""
+class LeaseLost(Busy):
+    """The lease may be somebody else's by now, who then recovers the run: the run itself touches nothing."""
 
-    intents: tuple[FileIntent, ...]
-    emptied: tuple[tuple[str, str], ...] = ()
-    usage_before: UsageDelta = field(default_factory=dict)
-    usage_after: UsageDelta = field(default_factory=dict)
-    coverage: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedChange:
-    """One file as the run wants it: bytes before and after, None where there is no file."""
-
-    root: ScopeRoot
-    rel: str
-    before: bytes | None
-    after: bytes | None
-    mode: int | None = None
+    reason = "lease-lost"
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What recovery found: whether the run had reached its commit point, and what it left for somebody's
-    sake."""
+    """How far a run was undone: `committed` not at all, since it had reached its commit point. Memory paths:
+    `restored` were put back, `left` somebody changed since, `pending` cannot be reached now."""
 
     committed: bool
-    restored: tuple[str, ...]
-    left: tuple[str, ...]
-
-
-class Images:
-    """File contents by hash, in the run's own directory."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def put(self, data: bytes | None) -> str | None:
-        if data is None:
-            return None
-        name = hashlib.sha256(data).hexdigest()
-        path = ensure_private(self._directory) / name
-        if not path.exists():
-            _write_durably(path, data)
-        return name
-
-    def get(self, name: str | None) -> bytes | None:
-        """The content, None for no file. Raises `StoreError` where the image is gone or damaged."""
-        if name is None:
-            return None
-        try:
-            data = (self._directory / name).read_bytes()
-        except OSError as error:
-            raise mendable_from_os(error, "The run's copy of a file was not read.") from error
-        if hashlib.sha256(data).hexdigest() != name:
-            raise StoreError(
-                "The run's copy of a file is damaged.", next_step="Use the history of the file instead."
-            )
-        return data
+    restored: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
 
 
 class Transaction:
-    """The file effects of one run."""
+    """The file effects of one run. `undone` says how far a failed `apply` was put back; None: none failed."""
 
     def __init__(
         self,
@@ -132,10 +80,12 @@ class Transaction:
     ) -> None:
         self._directory = run_directory
         self._home_root = home_root
+        self._home_identity = _identity(home_root)
         self._files_of = files_of
         self._apply_usage = apply_usage
         self._attribute = attribute
         self.images = Images(run_directory / "images")
+        self.undone: Recovered | None = None
 
     def prepare(
         self,
@@ -145,13 +95,14 @@ class Transaction:
         usage_before: UsageDelta | None = None,
         usage_after: UsageDelta | None = None,
         coverage: Mapping[str, Any] | None = None,
+        for_review: bool = False,
     ) -> Journal:
         """Make images and journal durable. Nothing in the home has changed when this returns."""
         intents = tuple(
             FileIntent(
                 key=change.root.key,
                 scope=change.root.scope,
-                directory=change.root.directory.relative_to(self._home_root).as_posix(),
+                directory=self._place_of(change.root),
                 usage_prefix=change.root.usage_prefix,
                 rel=change.rel,
                 before=self.images.put(change.before),
@@ -162,77 +113,83 @@ class Transaction:
         )
         journal = Journal(
             intents=intents,
-            emptied=tuple(
-                (root.directory.relative_to(self._home_root).as_posix(), rel) for root, rel in emptied
-            ),
+            emptied=tuple((self._place_of(root), rel) for root, rel in emptied),
             usage_before=dict(usage_before or {}),
             usage_after=dict(usage_after or {}),
             coverage=coverage,
+            for_review=for_review,
         )
-        data = json.dumps(asdict(journal), ensure_ascii=True, indent=1).encode()
-        _write_durably(ensure_private(self._directory) / "journal.json", data)
+        save_journal(self._directory, journal)
         checkpoint("journal")
         return journal
 
     def load(self) -> Journal | None:
         """The journal, None where the run never came to write one (so nothing was changed)."""
-        try:
-            data = json.loads((self._directory / "journal.json").read_bytes())
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise mendable_from_os(error, "The journal of a run was not read.") from error
-        return _parse(data)
+        return load_journal(self._directory)
 
     def apply(
         self, journal: Journal, *, commit: Callable[[], None], check: Callable[[], None] = lambda: None
     ) -> None:
-        """Bring the home to the state after. On any error everything is put back before it is raised."""
+        """Bring the home to the state after. On any error everything is put back before it is raised, except
+        after `LeaseLost`, which `check` raises. `commit` makes the coverage record durable, or raises and has
+        changed nothing.
+        """
+        committed = False
+        touched: list[FileIntent] = []
         try:
             for intent in journal.intents:
                 check()
-                self._swap(intent, expected=intent.before, wanted=intent.after)
+                with _noted(intent, touched):
+                    self._swap(intent, expected=intent.before, wanted=intent.after)
             self._remove_emptied(journal)
+            check()
             self._apply_usage(journal.usage_before, journal.usage_after)
             checkpoint("usage")
             check()
             commit()
-        except BaseException:
-            self.roll_back(journal)
+            committed = journal.coverage is not None
+            checkpoint("coverage")
+            self._mark_applied(is_commit_point=not committed)
+        except LeaseLost:
             raise
-        checkpoint("coverage")
-        _write_durably(self._directory / "applied", b"")
+        except BaseException:
+            if not committed:
+                self.undone = Recovered(False, pending=tuple(intent.path for intent in journal.intents))
+                self.undone = self.roll_back(journal, touched)
+            raise
         checkpoint("applied")
 
-    def roll_back(self, journal: Journal) -> Recovered:
-        """Put back what is ours, newest first; leave and name what somebody changed since."""
+    def roll_back(self, journal: Journal, touched: Sequence[FileIntent] | None = None) -> Recovered:
+        """Put back what is ours, newest first; leave and name what somebody changed since.
+
+        `touched`: the run came no further than these; None, after a kill: it may have come anywhere. What
+        somebody else deleted meanwhile then comes back too, which is the lesser harm.
+        """
         restored: list[str] = []
         left: list[str] = []
-        for intent in reversed(journal.intents):
-            self._return_set_aside(intent)
-            current = self._hash_now(intent)
-            if current == intent.before:
-                continue
+        pending: list[str] = []
+        for intent in reversed(journal.intents if touched is None else touched):
             try:
-                if current != intent.after:
-                    raise Conflict(f"{intent.path} changed since.")
-                self._swap(intent, expected=intent.after, wanted=intent.before)
-                restored.append(intent.path)
-            except Conflict:
+                if self._put_back(intent):
+                    restored.append(intent.path)
+            except (Unavailable, Busy):
+                pending.append(intent.path)
+            except MendableError:
                 left.append(intent.path)
-        self._apply_usage(journal.usage_after, journal.usage_before)
-        return Recovered(False, tuple(restored), tuple(left))
+        try:
+            self._require_home()
+            self._apply_usage(journal.usage_after, journal.usage_before)
+        except MendableError:
+            pending.append("pins and use")
+        return Recovered(False, tuple(restored), tuple(left), tuple(pending))
 
-    def recover(self, *, committed: Callable[[Journal], bool]) -> Recovered:
+    def recover(self, journal: Journal | None, *, committed: Callable[[Journal], bool]) -> Recovered:
         """Finish or undo what a dead process left. `committed` asks the coverage sidecar for the journaled
         record."""
-        journal = self.load()
-        if journal is None:
-            return Recovered(False, (), ())
+        if journal is None or journal.for_review:
+            return Recovered(False)
         if (self._directory / "applied").exists() or (journal.coverage is not None and committed(journal)):
-            for intent in journal.intents:
-                self._return_set_aside(intent)
-            return Recovered(True, (), ())
+            return Recovered(True)
         return self.roll_back(journal)
 
     def root_of(self, intent: FileIntent) -> ScopeRoot:
@@ -255,8 +212,23 @@ class Transaction:
     def _hash_now(self, intent: FileIntent) -> str | None:
         return sha256_of_bytes(self.current(intent))
 
+    def _place_of(self, root: ScopeRoot) -> str:
+        """The root's directory relative to the home, which may have moved when the journal is read again."""
+        if root.directory.is_relative_to(self._home_root):
+            return root.directory.relative_to(self._home_root).as_posix()
+        return root.directory.as_posix()
+
+    def _require_home(self) -> None:
+        """A home that was moved away must not be made anew, nor another one in its place be written to."""
+        if self._home_identity is None or _identity(self._home_root) != self._home_identity:
+            raise Unavailable(
+                f"{self._home_root} went away while a run was changing it.",
+                next_step="Bring it back; the run is then finished or undone.",
+            )
+
     def _swap(self, intent: FileIntent, *, expected: str | None, wanted: str | None) -> None:
         """Replace one file if it still is what the run saw. Raises `Conflict`."""
+        self._require_home()
         root = self.root_of(intent)
         files = self._files_of(root)
         if wanted is None:
@@ -266,7 +238,7 @@ class Transaction:
 
         def compare(current: bytes | None) -> None:
             if sha256_of_bytes(current) != expected:
-                raise Conflict(f"{intent.path} changed while the run was applied.", next_step="Run it again.")
+                raise _changed_meanwhile(intent)
             self._attribute(root, intent.rel, wanted)
 
         mode = intent.mode if expected is None else None
@@ -276,15 +248,27 @@ class Transaction:
         """Set the file aside, look at what was taken, and only then let it go: a compare-and-swap for
         deletes."""
         if self._hash_now(intent) != expected:
-            raise Conflict(f"{intent.path} changed while the run was applied.", next_step="Run it again.")
+            raise _changed_meanwhile(intent)
         aside = self._aside(intent)
         self._attribute(root, intent.rel, None)
         files.rename(intent.rel, aside)
         checkpoint("replace")
         if sha256_of_bytes(files.read(aside)) != expected:
             self._return_set_aside(intent)
-            raise Conflict(f"{intent.path} changed while the run was applied.", next_step="Run it again.")
+            raise _changed_meanwhile(intent)
         files.remove(aside)
+
+    def _put_back(self, intent: FileIntent) -> bool:
+        """Bring one file back to what it was before the run; whether there was anything to do."""
+        self._require_home()
+        returned = self._return_set_aside(intent)
+        current = self._hash_now(intent)
+        if current == intent.before:
+            return returned
+        if current != intent.after:
+            raise _changed_meanwhile(intent)
+        self._swap(intent, expected=intent.after, wanted=intent.before)
+        return True
 
     def _aside(self, intent: FileIntent) -> str:
         """A hidden name beside the file, the same after a crash."""
@@ -294,54 +278,60 @@ class Transaction:
         ).hexdigest()
         return f"{parent}/.{digest[:16]}.reverie-aside" if parent else f".{digest[:16]}.reverie-aside"
 
-    def _return_set_aside(self, intent: FileIntent) -> None:
-        """A file that a kill left set aside: ours is dropped, somebody's newer text goes back under its
-        name."""
+    def _return_set_aside(self, intent: FileIntent) -> bool:
+        """Give a file that was set aside its name again; whether there was one. If the name is taken by now,
+        the file is kept among the run's images instead, so that nothing is left hidden in the home."""
         files = self._files_of(self.root_of(intent))
         aside = self._aside(intent)
-        entry = files.entry(aside)
-        if entry is None:
-            return
-        if files.entry(intent.rel) is None and sha256_of_bytes(files.read(aside)) not in (
-            intent.before,
-            intent.after,
-        ):
+        try:
             files.rename(aside, intent.rel)
-            return
-        if sha256_of_bytes(files.read(aside)) in (intent.before, intent.after):
+        except Conflict:
+            self.images.put(files.read(aside))
             files.remove(aside)
+        except StoreError as error:
+            if error.reason != "missing":
+                raise
+            return False
+        return True
 
     def _remove_emptied(self, journal: Journal) -> None:
         """Directories the run deleted go once they are empty; what an agent hides in one keeps it."""
         for directory, rel in journal.emptied:
-            target = self._home_root / directory / rel
+            *above, name = rel.split("/")
             try:
-                target.rmdir()
-            except OSError:
+                with opened_below(os.path.realpath(self._home_root / directory), above) as opened:
+                    opened.remove_empty(name)
+            except (OSError, SwappedError):
                 continue
 
+    def _mark_applied(self, *, is_commit_point: bool) -> None:
+        """Note that all is in place. With coverage that says so already, the mark is a help and no need."""
+        try:
+            atomic_write(self._directory / "applied", b"", mode=0o600)
+        except MendableError as error:
+            if is_commit_point:
+                raise
+            _log.warning("run %s was applied but not marked so: %s", self._directory.name, error)
 
-def _write_durably(path: Path, data: bytes) -> None:
+
+@contextlib.contextmanager
+def _noted(intent: FileIntent, touched: list[FileIntent]) -> Iterator[None]:
+    """Note the intent as touched, unless its file turns out to be somebody else's by now."""
+    touched.append(intent)
     try:
-        atomic_write(path, data, mode=0o600)
-    except OSError as error:
-        raise mendable_from_os(error, "The journal of a run was not saved.") from error
+        yield
+    except Conflict:
+        touched.pop()
+        raise
 
 
-def _parse(data: Any) -> Journal:
+def _changed_meanwhile(intent: FileIntent) -> Conflict:
+    return Conflict(f"{intent.path} changed while the run was at work.", next_step="Run it again.")
+
+
+def _identity(directory: Path) -> tuple[int, int] | None:
     try:
-        return Journal(
-            intents=tuple(FileIntent(**{**item, "scope": Scope(item["scope"])}) for item in data["intents"]),
-            emptied=tuple((directory, rel) for directory, rel in data["emptied"]),
-            usage_before=_parse_usage(data["usage_before"]),
-            usage_after=_parse_usage(data["usage_after"]),
-            coverage=data["coverage"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise MendableError(
-            "The journal of a run is damaged.", next_step="Restore the files from the history instead."
-        ) from error
-
-
-def _parse_usage(data: Mapping[str, Any]) -> dict[str, Usage | None]:
-    return {key: None if value is None else Usage(**value) for key, value in data.items()}
+        status = directory.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

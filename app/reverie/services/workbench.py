@@ -340,7 +340,7 @@ class Workbench:
         from reverie.dream.service import dream_lease_name
         from reverie.files.lease import LeaseHeld
 
-        if not self.parts.runs.abandoned():
+        if not self.parts.runs.unsettled():
             return
         with (
             contextlib.suppress(LeaseHeld),

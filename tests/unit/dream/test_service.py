@@ -26,6 +26,12 @@ from reverie.services.parts import HomeParts
 ACME, PIPELINE, BACKFILL, MULTI = "a1f3c9e2b7", "c04d8e91aa", "5d6e7f8091", "e8f1a2b3c4"
 
 
+EDITS = [
+    {"command": "insert", "path": f"/memories/global/{name}.md", "insert_line": 0, "insert_text": "x"}
+    for name in ("snippets/jq", "preferences", "testing")
+]
+
+
 class ScriptedEngine:
     """An engine that issues the requests it is given: what a model could ask for."""
 
@@ -204,20 +210,35 @@ def test_a_cancelled_dream_changes_nothing_and_saves_no_coverage(parts: HomePart
     assert parts.leases.holder(dream_lease_name(parts.home_id)) is None
 
 
-def test_a_file_changed_meanwhile_fails_the_run_and_puts_everything_back(parts: HomeParts) -> None:
+def test_a_file_changed_meanwhile_is_planned_for_again_on_what_is_there_now(parts: HomeParts) -> None:
     target = parts.home.root / "memory/global/testing.md"
-    edits = [
-        {"command": "insert", "path": f"/memories/global/{name}.md", "insert_line": 0, "insert_text": "x"}
-        for name in ("snippets/jq", "preferences", "testing")
-    ]
-    before = contents(parts.home.root)
-    engine = ScriptedEngine(*edits, before=lambda: target.write_text("somebody else's words\n"))
+    engine = ScriptedEngine(*EDITS, before=lambda: target.write_text("somebody else's words\n"))
+    result = parts.dreams.run(DreamRequest(workspace(parts, ACME)), engine)
+    assert result.outcome == "completed"
+    assert len(result.ops) == len(EDITS)
+    assert all(op["applied"] for op in result.ops)
+    assert target.read_text() == "x\nsomebody else's words\n"
+    assert (parts.home.root / "memory/global/preferences.md").read_text().startswith("x\n---")
+    assert parts.usage.load()["global:testing.md"].access_count == 8
+    assert [entry.event for entry in parts.activity.read()][:2] == ["dream.completed", "dream.again"]
+    assert len(parts.runs.all()) == 1
+
+
+def test_a_file_that_keeps_changing_fails_the_run_and_puts_everything_back(parts: HomeParts) -> None:
+    target = parts.home.root / "memory/global/testing.md"
+    versions = iter([b"one\n", b"two\n"])
+    before, covered = contents(parts.home.root), parts.coverage.load()
+    engine = ScriptedEngine(*EDITS, before=lambda: target.write_bytes(next(versions)) and None)
     result = parts.dreams.run(DreamRequest(workspace(parts, ACME)), engine)
     assert (result.outcome, result.reason) == ("failed", "conflict")
+    assert not any(op["applied"] for op in result.ops)
+    record = parts.runs.load(result.run_id)
+    assert (record.outcome, record.ops, record.conflicts) == ("failed", result.ops, ())
     after = contents(parts.home.root)
-    assert after.pop("memory/global/testing.md") == b"somebody else's words\n"
+    assert after.pop("memory/global/testing.md") == b"two\n"
     before.pop("memory/global/testing.md")
     assert after == before
+    assert parts.coverage.load() == covered
 
 
 def test_a_delete_that_would_lose_lines_is_held_for_review(parts: HomeParts) -> None:

@@ -186,3 +186,13 @@ def _shared(factory: pytest.TempPathFactory) -> HomeParts:
     if not _SHARED:
         _SHARED.append(sample_parts("mux-home", factory.mktemp("rails"), Time()))
     return _SHARED[0]
+
+
+def test_a_flood_of_refused_requests_fills_no_journal_and_is_answered(parts: HomeParts) -> None:
+    guard = guard_of(parts)
+    for number in range(300):
+        assert not guard.execute(create(f"/memories/nowhere/{number}/{'x' * 10_000}"))["success"]
+    assert len(guard.ops) == 100
+    assert all(len(op["path"]) <= 500 and len(op["note"]) <= 500 for op in guard.ops)
+    assert guard.execute(create("/memories/global/new.md"))["success"]
+    assert guard.ops[-1]["applied"]

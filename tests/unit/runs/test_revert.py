@@ -9,8 +9,9 @@ import pytest
 
 from helpers.benches import NOW, contents, sample_parts, workspace
 from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.service import DreamRequest, RunResult
-from reverie.errors import StoreError
+from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
+from reverie.errors import StoreError, Unavailable
+from reverie.files.lease import LeaseHeld
 from reverie.services.parts import HomeParts
 
 ACME = "a1f3c9e2b7"
@@ -120,3 +121,80 @@ def test_runs_that_changed_nothing_and_runs_that_are_not_there_are_refused(parts
     for run_id in (dry.run_id, f"{NOW}-00000000", "../x", ""):
         with pytest.raises(StoreError):
             parts.reverter.revert(run_id)
+
+
+def test_files_since_renamed_are_conflicts_and_keep_their_new_names(parts: HomeParts) -> None:
+    run = dream(parts)
+    merged = (parts.home.root / STYLE).read_bytes()
+    (parts.home.root / STYLE).rename(parts.home.root / "memory/global/renamed.md")
+    result = parts.reverter.revert(run.run_id)
+    assert "/memories/global/commit-style.md" in result.conflicts
+    assert not (parts.home.root / STYLE).exists()
+    assert (parts.home.root / "memory/global/renamed.md").read_bytes() == merged
+
+
+def test_a_revert_that_could_put_nothing_back_is_no_revert_and_may_be_tried_again(parts: HomeParts) -> None:
+    run = dream(parts)
+    journal = parts.transaction_for(run.run_id, "test").load()
+    assert journal is not None
+    usage = parts.usage.load()
+    for intent in journal.intents:
+        path = parts.home.root / intent.directory / intent.rel
+        path.write_bytes(b"somebody's words\n")
+    before = memories(parts.home.root)
+    result = parts.reverter.revert(run.run_id)
+    assert len(result.conflicts) == len(journal.intents)
+    assert memories(parts.home.root) == before
+    assert parts.usage.load() == usage
+    record = parts.runs.load(result.run_id)
+    assert (record.outcome, record.reason) == ("failed", "conflict")
+    assert not parts.runs.load(run.run_id).reverted
+    for intent in journal.intents:
+        path = parts.home.root / intent.directory / intent.rel
+        content = parts.transaction_for(run.run_id, "test").images.get(intent.after)
+        path.unlink() if content is None else path.write_bytes(content)
+    assert not parts.reverter.revert(run.run_id).conflicts
+
+
+def test_use_of_a_file_in_conflict_stays_as_it_is(parts: HomeParts) -> None:
+    run = dream(parts)
+    (parts.home.root / STYLE).write_text("rewritten from scratch\n")
+    usage = parts.usage.load()["global:commit-style.md"]
+    parts.reverter.revert(run.run_id)
+    assert parts.usage.load()["global:commit-style.md"] == usage
+
+
+def test_a_history_that_fails_afterwards_does_not_make_a_done_revert_a_failed_one(
+    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (parts.home.root / STYLE).read_bytes()
+    run = dream(parts)
+
+    def full(*_args: object, **_more: object) -> str:
+        raise Unavailable("The history cannot be written.")
+
+    monkeypatch.setattr(type(parts.snapshots), "record", full)
+    monkeypatch.setattr(type(parts.snapshots), "observe", lambda *_args, **_more: None)
+    result = parts.reverter.revert(run.run_id)
+    assert "history cannot be written" in result.summary
+    assert (parts.home.root / STYLE).read_bytes() == before
+    assert parts.runs.load(result.run_id).outcome == "completed"
+    assert parts.runs.load(run.run_id).reverted
+
+
+def test_the_ops_of_a_revert_say_what_became_of_each_file(parts: HomeParts) -> None:
+    run = dream(parts)
+    journal = parts.transaction_for(run.run_id, "test").load()
+    assert journal is not None
+    record = parts.runs.load(parts.reverter.revert(run.run_id).run_id)
+    deleted = {intent.path for intent in journal.intents if intent.after is None}
+    assert deleted
+    assert {op["path"] for op in record.ops if op["command"] == "create"} == deleted
+    assert {op["command"] for op in record.ops if op["path"] not in deleted} == {"str_replace"}
+
+
+def test_a_revert_waits_for_nobody(parts: HomeParts) -> None:
+    run = dream(parts)
+    with parts.leases.acquire(dream_lease_name(parts.home_id), purpose="dream"), pytest.raises(LeaseHeld):
+        parts.reverter.revert(run.run_id)
+    assert not parts.runs.load(run.run_id).reverted

@@ -1,0 +1,337 @@
+"""One dream under its lease: the engine's work on an overlay, the retention rail, the transaction, the end.
+
+A run ends in exactly one outcome, which its record says. The ops in it are marked as applied only if the
+transaction came to its end; what a failed run left behind is named. A memory that somebody writes between our
+reading and our writing it sends the run back to its start, once. A run that lost its lease touches nothing
+more and leaves its record to whoever recovers it.
+
+Threading: one run, one event loop; blocking, so never on the GUI thread. Failure: see `DreamRun.go`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reverie.clock import Clock
+from reverie.dream.coverage import CoverageLog, Trigger
+from reverie.dream.engine import Cancelled, DreamProgress, Engine, Limits, TimedOut
+from reverie.dream.overlay import DreamOverlay
+from reverie.dream.retention import Retention, judge_retention
+from reverie.errors import Conflict, MendableError
+from reverie.files.lease import Lease, Leases
+from reverie.homes.base import Home, ScopeContext
+from reverie.memory.snapshots import Snapshots
+from reverie.memory.usage import UsageLog
+from reverie.runs.activity import Activity
+from reverie.runs.guard import Guard
+from reverie.runs.journal import Journal
+from reverie.runs.record import Outcome, RunRecord, RunStore, new_run_id, not_applied
+from reverie.runs.recovery import Recovery
+from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+
+MUTATION_BUDGET = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DreamRequest:
+    """What to dream about, why, and how. `trigger` is one of the agent's four."""
+
+    context: ScopeContext
+    trigger: Trigger = "manual"
+    engine: str = "rules"
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended. `record` is the coverage record as saved (or as it would be, for a dry run)."""
+
+    run_id: str
+    outcome: Outcome
+    summary: str
+    reason: str = ""
+    ops: tuple[Mapping[str, Any], ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+    next_step: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        return self.outcome in ("completed", "unchanged")
+
+
+@dataclass(frozen=True, slots=True)
+class DreamDependencies:
+    """What a dream works on, of one home. `max_loss_percent` is the retention rail's setting."""
+
+    home: Home
+    home_id: str
+    leases: Leases
+    runs: RunStore
+    coverage: CoverageLog
+    usage: UsageLog
+    snapshots: Snapshots
+    activity: Activity
+    recovery: Recovery
+    transaction_for: Callable[[str, str], Transaction]
+    clock: Clock
+    time_limit_s: float = 300.0
+    max_loss_percent: float = 20.0
+
+
+class RunLimits:
+    """What may stop a run: `limits` at any step, and before each effect also the proof that the lease is
+    still ours, because the heartbeat of a process that was suspended speaks too late."""
+
+    def __init__(self, lease: Lease, cancel: threading.Event, time_limit_s: float) -> None:
+        self.limits = Limits(cancel, lease.lost, time_limit_s)
+        self._lease = lease
+
+    def check(self) -> None:
+        self._lease.renew()
+        self.limits.check()
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How a run came to its end. `changed`: the files it changed in the home; `undone`: how far a run that
+    failed half-way was put back."""
+
+    outcome: Outcome
+    ops: tuple[Mapping[str, Any], ...]
+    summary: str
+    reason: str = ""
+    next_step: str = ""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    changed: tuple[Path, ...] = ()
+    undone: Recovered = field(default_factory=lambda: Recovered(False))
+
+
+class DreamRun:
+    """One dream under its lease."""
+
+    def __init__(
+        self,
+        parts: DreamDependencies,
+        request: DreamRequest,
+        engine: Engine,
+        limits: RunLimits,
+        progress: Callable[[DreamProgress], None],
+    ) -> None:
+        self._parts = parts
+        self._request = request
+        self._engine = engine
+        self._limits = limits
+        self._progress = progress
+        self._guard: Guard | None = None
+        self._transaction: Transaction | None = None
+        started = parts.clock()
+        self._record = RunRecord(
+            id=new_run_id(started),
+            kind="dream",
+            home_id=parts.home_id,
+            home_root=str(parts.home.root),
+            workspace_id=request.context.workspace_id,
+            project_path=request.context.project_path,
+            trigger=request.trigger,
+            engine=engine.name,
+            started_at=started,
+            dry_run=request.dry_run,
+        )
+
+    async def go(self) -> RunResult:
+        """Exactly one outcome, whatever happens; a bug of ours is recorded as a failed run and raised."""
+        try:
+            self._record = self._parts.runs.begin(self._record)
+            self._say("started", f"Consolidation started ({self._request.trigger}, {self._engine.name}).")
+            end = await self._attempts()
+        except LeaseLost as error:
+            return self._left_to_recovery(error)
+        except Cancelled:
+            end = self._stopped("cancelled", "Cancelled", "cancelled")
+        except TimedOut:
+            limit = f"The time limit of {self._parts.time_limit_s:g} s was reached"
+            end = self._stopped("failed", limit, "timeout")
+        except MendableError as error:
+            why = " ".join(part for part in (error.title, error.cause) if part).rstrip(".")
+            end = self._stopped("failed", why, error.reason, error.next_step)
+        except Exception:
+            self._finish(self._stopped("failed", "Stopped by a bug", "bug"))
+            raise
+        except BaseException:
+            self._finish(self._stopped("cancelled", "Stopped from outside", "cancelled"))
+            raise
+        result = self._finish(end)
+        if end.changed:
+            self._snapshot_after(end)
+        return result
+
+    async def _attempts(self) -> _End:
+        """The dream; once more, on what is there then, if all that went wrong is that somebody wrote a memory
+        between our reading and our writing it."""
+        try:
+            return await self._attempt()
+        except Conflict as conflict:
+            undone = self._undone()
+            if undone.left or undone.pending:
+                raise
+            self._say("again", f"{conflict.title} Planned again on what is there now.")
+        return await self._attempt()
+
+    async def _attempt(self) -> _End:
+        self._transaction = None
+        overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage)
+        self._guard = overlay.guard(budget=MUTATION_BUDGET, dry_run=self._request.dry_run)
+        summary = await self._engine.dream(
+            overlay, self._guard, limits=self._limits.limits, progress=self._progress
+        )
+        retention = judge_retention(*overlay.texts_before_and_after())
+        if retention.blocked_deletes or retention.exceeds(self._parts.max_loss_percent):
+            return self._held(overlay, self._guard.ops, retention)
+        if self._request.dry_run:
+            return self._shown(overlay, self._guard.ops, summary)
+        return self._applied(overlay, self._guard.ops, summary)
+
+    def _shown(self, overlay: DreamOverlay, ops: tuple[Mapping[str, Any], ...], summary: str) -> _End:
+        _transaction, journal = self._prepare(overlay, ops, None)
+        outcome: Outcome = "completed" if journal.intents else "unchanged"
+        return _End(outcome, ops, summary, record=self._coverage_record(summary, ops))
+
+    def _applied(self, overlay: DreamOverlay, ops: tuple[Mapping[str, Any], ...], summary: str) -> _End:
+        record = self._coverage_record(summary, ops)
+        self._progress(DreamProgress("applying"))
+        pinned = overlay.pinned_meanwhile()
+        if pinned:
+            raise Conflict(f"{', '.join(pinned)} was pinned while the run was at work.")
+        transaction, journal = self._prepare(overlay, ops, record)
+        self._transaction = transaction
+        transaction.apply(journal, commit=lambda: self._cover(record), check=self._limits.check)
+        outcome: Outcome = "completed" if journal.intents else "unchanged"
+        return _End(outcome, ops, summary, record=record, changed=tuple(transaction.paths(journal)))
+
+    def _cover(self, record: Mapping[str, Any]) -> None:
+        """Save the coverage record: the commit point. A save that fails after it took effect counts."""
+        context, coverage = self._request.context, self._parts.coverage
+        ids = {"workspace_id": context.workspace_id, "project_path": context.project_path}
+        try:
+            coverage.save(record, **ids)
+        except MendableError:
+            if not coverage.holds(record, **ids):
+                raise
+
+    def _snapshot_after(self, end: _End) -> None:
+        """The run is done and covered by now: a history that fails is reported, and catches up at the next
+        scan."""
+        source = f"{self._request.trigger}, {self._engine.name}"
+        try:
+            self._parts.snapshots.record(
+                actor="dream", source=source, subject=end.summary, run_id=self._record.id, dirty=end.changed
+            )
+        except MendableError as error:
+            self._say("history", f"The history after the run was not written. {error}", level="warning")
+
+    def _prepare(
+        self, overlay: DreamOverlay, ops: tuple[Mapping[str, Any], ...], coverage: Mapping[str, Any] | None
+    ) -> tuple[Transaction, Journal]:
+        """The journal of what the overlay amounts to; without coverage it is only kept for review."""
+        transaction = self._parts.transaction_for(self._record.id, "dream")
+        usage_before, usage_after = overlay.usage_delta(ops, now=self._record.started_at)
+        journal = transaction.prepare(
+            overlay.changes(),
+            emptied=overlay.emptied(),
+            usage_before=usage_before,
+            usage_after=usage_after,
+            coverage=coverage,
+            for_review=coverage is None,
+        )
+        return transaction, journal
+
+    def _held(self, overlay: DreamOverlay, ops: tuple[Mapping[str, Any], ...], retention: Retention) -> _End:
+        self._prepare(overlay, ops, None)
+        if retention.blocked_deletes:
+            why = f"it would delete lines of {', '.join(retention.blocked_deletes)} that stand nowhere else"
+        else:
+            worst = max(retention.loss_percent, key=lambda scope: retention.loss_percent[scope])
+            why = f"it would lose {retention.loss_percent[worst]:.0f} % of the lines in {worst} memory"
+        return _End(
+            "held",
+            not_applied(ops, "held for review"),
+            f"Held for review: {why}.",
+            "held",
+            "Review the run; nothing was changed.",
+        )
+
+    def _coverage_record(self, summary: str, ops: tuple[Mapping[str, Any], ...]) -> dict[str, Any]:
+        return {
+            "lastRunAt": self._record.started_at,
+            "trigger": self._request.trigger,
+            "summary": summary,
+            "ops": [dict(op) for op in ops],
+        }
+
+    def _stopped(self, outcome: Outcome, why: str, reason: str, next_step: str = "") -> _End:
+        """The end of a run that did not come to pass, with what is left of it in the home, if anything."""
+        undone = self._undone()
+        left = ", ".join(undone.left)
+        left = f" Left as somebody changed them meanwhile: {left}." if left else ""
+        if undone.pending:
+            summary = f"{why}; not all of it could be put back yet: {', '.join(undone.pending)}.{left}"
+            outcome, next_step = "interrupted", "Bring back what is missing, then run it again."
+        elif undone.left:
+            summary = f"{why}; what was still the run's own was put back.{left}"
+        else:
+            summary = f"{why}; nothing was changed."
+        ops = not_applied(self._ops(), "the run did not complete", left=undone.left)
+        return _End(outcome, ops, summary, reason, next_step, undone=undone)
+
+    def _ops(self) -> tuple[Mapping[str, Any], ...]:
+        return () if self._guard is None else self._guard.ops
+
+    def _undone(self) -> Recovered:
+        return (None if self._transaction is None else self._transaction.undone) or Recovered(False)
+
+    def _left_to_recovery(self, error: LeaseLost) -> RunResult:
+        """Whoever has the lease now recovers this run, or has done so: its record is theirs."""
+        ops = not_applied(self._ops(), "the run was interrupted")
+        return RunResult(
+            self._record.id, "interrupted", str(error), error.reason, ops, next_step=error.next_step
+        )
+
+    def _finish(self, end: _End) -> RunResult:
+        parts, summary = self._parts, end.summary
+        try:
+            self._record = parts.runs.finish(
+                self._record,
+                outcome=end.outcome,
+                ended_at=parts.clock(),
+                summary=summary,
+                reason=end.reason,
+                ops=end.ops,
+                conflicts=end.undone.left,
+                details={"pending": list(end.undone.pending)} if end.undone.pending else {},
+            )
+            level = "info" if end.outcome in ("completed", "unchanged") else "warning"
+            self._say(end.outcome, summary, level=level)
+        except MendableError as error:
+            summary = f"{summary} {error}"
+        return RunResult(
+            self._record.id, end.outcome, summary, end.reason, end.ops, end.record, end.next_step
+        )
+
+    def _say(self, event: str, text: str, *, level: str = "info") -> None:
+        self._parts.activity.add(
+            f"dream.{event}",
+            level=level,
+            text=text,
+            home=self._record.home_root,
+            workspace_id=self._record.workspace_id,
+            run_id=self._record.id,
+            details={
+                "trigger": self._record.trigger,
+                "engine": self._record.engine,
+                "dryRun": self._record.dry_run,
+            },
+        )

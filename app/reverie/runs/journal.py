@@ -1,0 +1,158 @@
+"""What a run is about to do, made durable before its first effect: intents by hash, contents as images.
+
+The journal of a run is `journal.json` in its own directory, the contents lie beside it in `images/<sha256>`.
+Both are written once, atomically, and then only read: for the transaction, for recovery after a crash, for
+review and for undo, long after. Directories in it are relative to the home, which may move meanwhile.
+
+Threading: any thread but the GUI's. Failure: `Unavailable` for disk problems, `StoreError` (reason "damaged")
+for what can never be read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reverie.errors import StoreError, mendable_from_os
+from reverie.files.atomic import atomic_write
+from reverie.homes.base import Scope, ScopeRoot
+from reverie.memory.paths import memory_path
+from reverie.memory.usage import Usage
+from reverie.profile import ensure_private
+
+UsageDelta = Mapping[str, Usage | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FileIntent:
+    """One file the run changes: the hash before and after, None where there is no file. `mode` (permission
+    bits) goes with the file when it comes back after having been deleted."""
+
+    key: str
+    scope: Scope
+    directory: str
+    usage_prefix: str | None
+    rel: str
+    before: str | None
+    after: str | None
+    mode: int | None = None
+
+    @property
+    def path(self) -> str:
+        return str(memory_path(self.scope, self.rel))
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """Everything a run is about to do. `for_review`: a dry run or a held one shows it and does nothing.
+    `emptied`: (directory of a root, rel in it)."""
+
+    intents: tuple[FileIntent, ...]
+    emptied: tuple[tuple[str, str], ...] = ()
+    usage_before: UsageDelta = field(default_factory=dict)
+    usage_after: UsageDelta = field(default_factory=dict)
+    coverage: Mapping[str, Any] | None = None
+    for_review: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChange:
+    """One file as the run wants it: bytes before and after, None where there is no file."""
+
+    root: ScopeRoot
+    rel: str
+    before: bytes | None
+    after: bytes | None
+    mode: int | None = None
+
+
+class Images:
+    """File contents by hash, in the run's own directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def put(self, data: bytes | None) -> str | None:
+        if data is None:
+            return None
+        name = hashlib.sha256(data).hexdigest()
+        path = ensure_private(self._directory) / name
+        if not path.exists():
+            atomic_write(path, data, mode=0o600)
+        return name
+
+    def get(self, name: str | None) -> bytes | None:
+        """The content, None for no file. Raises `StoreError` where the image is gone or damaged."""
+        if name is None:
+            return None
+        try:
+            data = (self._directory / name).read_bytes()
+        except FileNotFoundError:
+            raise _damaged("The run's copy of a file is gone.") from None
+        except OSError as error:
+            raise mendable_from_os(error, "The run's copy of a file was not read.") from error
+        if hashlib.sha256(data).hexdigest() != name:
+            raise _damaged("The run's copy of a file is damaged.")
+        return data
+
+
+def save_journal(run_directory: Path, journal: Journal) -> None:
+    """Make the journal durable; its images must be there already."""
+    data = json.dumps(asdict(journal), ensure_ascii=True, indent=1).encode()
+    atomic_write(ensure_private(run_directory) / "journal.json", data, mode=0o600)
+
+
+def load_journal(run_directory: Path) -> Journal | None:
+    """The journal, None where the run never came to write one (so nothing was changed)."""
+    try:
+        data = (run_directory / "journal.json").read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise mendable_from_os(error, "The journal of a run was not read.") from error
+    return _parse(data)
+
+
+def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
+    """What a journal is about, in the shape of a coverage record's ops, as if all of it were applied."""
+    if journal is None:
+        return ()
+    if journal.coverage is not None:
+        return tuple(journal.coverage["ops"])
+    return tuple(
+        {"command": _command_of(intent), "path": intent.path, "applied": True, "note": "put back"}
+        for intent in journal.intents
+    )
+
+
+def _command_of(intent: FileIntent) -> str:
+    if intent.after is None:
+        return "delete"
+    return "create" if intent.before is None else "str_replace"
+
+
+def _parse(raw: bytes) -> Journal:
+    try:
+        data = json.loads(raw)
+        return Journal(
+            intents=tuple(FileIntent(**{**item, "scope": Scope(item["scope"])}) for item in data["intents"]),
+            emptied=tuple((directory, rel) for directory, rel in data["emptied"]),
+            usage_before=_parse_usage(data["usage_before"]),
+            usage_after=_parse_usage(data["usage_after"]),
+            coverage=data["coverage"],
+            for_review=bool(data.get("for_review")),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise _damaged("The journal of a run is damaged.") from error
+
+
+def _parse_usage(data: Mapping[str, Any]) -> dict[str, Usage | None]:
+    return {key: None if value is None else Usage(**value) for key, value in data.items()}
+
+
+def _damaged(title: str) -> StoreError:
+    return StoreError(title, next_step="Restore the file from the history instead.", reason="damaged")
