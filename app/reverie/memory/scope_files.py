@@ -4,9 +4,10 @@
 `OverlayFiles` lets a run work on a copy, so that preview, dry run and the real thing are one code path
 (design.md section 4).
 
-Invariants: an overlay never writes to its base; what it read from the base is remembered with its hash, so
-that the transaction can compare-and-swap against exactly what the run saw. Not thread-safe: one run, one
-overlay.
+Invariants: an overlay never writes to its base; what it read from the base is remembered, so that the
+transaction can compare-and-swap against exactly what the run saw; and it refuses what the disk would refuse
+(a file below a file, a name that is too long), so that a run hears of it while it can still choose another
+way. Not thread-safe: one run, one overlay.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from typing import Protocol
 from reverie.errors import Conflict, StoreError
 from reverie.files.rooted import Entry, Walk
 from reverie.memory.paths import utf16_key
+
+# What the usual file systems allow; the one below may allow less, which the transaction then finds.
+_NAME_BYTES = 255
 
 
 class ScopeFiles(Protocol):
@@ -94,9 +98,10 @@ class OverlayFiles:
         mode: int | None = None,
         before_replace: Callable[[bytes | None], None] | None = None,
     ) -> None:
-        current = self._current(rel)
+        self._refuse_impossible(rel)
         if create_only and self.entry(rel) is not None:
             raise Conflict(f"{rel} exists already.")
+        current = self._current(rel)
         if before_replace is not None:
             before_replace(current)
         self._written[rel] = data
@@ -121,6 +126,9 @@ class OverlayFiles:
             raise StoreError(f"There is no memory {rel}.", reason="missing")
         if self.entry(new_rel) is not None:
             raise Conflict(f"{new_rel} exists already.")
+        if _is_below(new_rel, rel):
+            raise StoreError(f"{rel} cannot be moved into itself.", next_step="Choose another place.")
+        self._refuse_impossible(new_rel)
         if entry.kind == "file":
             moved = {rel: new_rel}
         else:
@@ -135,7 +143,7 @@ class OverlayFiles:
             self._removed_directories.add(rel)
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
-        base = self._base.walk(files_limit=files_limit)
+        base = self._base.walk(files_limit=None if files_limit is None else files_limit + self._hidden())
         entries = {
             entry.rel: entry
             for entry in base.entries
@@ -149,9 +157,8 @@ class OverlayFiles:
             for depth in range(1, len(parts) + 1):
                 parent = "/".join(parts[:depth])
                 entries.setdefault(parent, _directory(parent))
-        return Walk(
-            entries=sorted(entries.values(), key=lambda entry: utf16_key(entry.rel)), problems=base.problems
-        )
+        found = sorted(entries.values(), key=lambda entry: utf16_key(entry.rel))
+        return Walk(entries=_cut(found, files_limit), problems=base.problems)
 
     def changes(self) -> tuple[OverlayChange, ...]:
         """What differs from the base as this overlay first saw it, in path order."""
@@ -163,7 +170,14 @@ class OverlayFiles:
 
     def removed_directories(self) -> tuple[str, ...]:
         """Directories that should vanish once they are empty, deepest first."""
-        return tuple(sorted(self._removed_directories, key=lambda rel: (-rel.count("/"), rel)))
+        gone = set(self._removed_directories)
+        if gone:
+            gone |= {
+                entry.rel
+                for entry in self._base.walk().entries
+                if entry.kind == "directory" and self._is_removed(entry.rel)
+            }
+        return tuple(sorted(gone, key=lambda rel: (-rel.count("/"), rel)))
 
     def savepoint(self) -> Savepoint:
         """A state to go back to with `rollback`."""
@@ -195,8 +209,38 @@ class OverlayFiles:
         data = self._seen[rel] or b""
         return data if limit is None else data[:limit]
 
+    def _hidden(self) -> int:
+        """At most so many files of the base are not in this view any more."""
+        if self._removed_directories:
+            return len(self._base.walk().entries)
+        return sum(data is None for data in self._written.values())
+
+    def _refuse_impossible(self, rel: str) -> None:
+        *above, name = rel.split("/")
+        if any(len(part.encode("utf-8", "surrogatepass")) > _NAME_BYTES for part in (*above, name)):
+            raise StoreError(f"The name of {rel[:80]}… is too long.", next_step="Choose a shorter name.")
+        for depth in range(1, len(above) + 1):
+            parent = self.entry("/".join(above[:depth]))
+            if parent is not None and parent.kind != "directory":
+                raise StoreError(
+                    f"{rel} cannot be written:",
+                    cause=f"{parent.rel} is a file, where a folder is needed.",
+                    next_step="Choose another name.",
+                    reason="directory",
+                )
+
     def _is_removed(self, rel: str) -> bool:
         return any(rel == directory or _is_below(rel, directory) for directory in self._removed_directories)
+
+
+def _cut(entries: list[Entry], files_limit: int | None) -> list[Entry]:
+    """The entries up to the last of `files_limit` files."""
+    files = 0
+    for position, entry in enumerate(entries):
+        files += entry.kind == "file"
+        if files_limit is not None and files >= files_limit:
+            return entries[: position + 1]
+    return entries
 
 
 def _is_below(rel: str, directory: str) -> bool:
