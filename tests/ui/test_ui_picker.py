@@ -69,6 +69,17 @@ def test_a_workspace_goes_by_its_title_and_shows_its_name_beside(qtbot: Any) -> 
     assert (look.name, look.detail) == ("A title", "w1")
 
 
+def test_a_name_that_says_the_same_as_the_title_is_not_repeated(qtbot: Any) -> None:
+    node = home_node(
+        "h",
+        "~/.xum",
+        "/home",
+        HomeContents((Project("/p", "p", (workspace("a-title", title="A title"),)),)),
+        None,
+    )
+    assert node.children[0].children[0].data.below == ""
+
+
 def test_the_first_choice_is_no_archived_workspace(qtbot: Any) -> None:
     contents = replace(
         CONTENTS, projects=(Project("/p", "p", (workspace("old", archived=True), workspace("new"))),)

@@ -89,7 +89,9 @@ def home_node(key: str, label: str, root: str, contents: HomeContents | None, pr
 
 def _workspace_node(home: str, project: str, workspace: Workspace) -> Node:
     title = workspace.title or workspace.name or workspace.id
-    below = workspace.name if workspace.title and workspace.name != workspace.title else ""
+    # "Faster map" and "faster-map" say the same.
+    same = "-".join(title.lower().split()) == workspace.name.lower()
+    below = "" if same else workspace.name
     marks = tuple(
         mark for mark, set_ in (("multi", workspace.multi_project), ("archived", workspace.archived)) if set_
     )

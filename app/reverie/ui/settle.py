@@ -14,7 +14,6 @@ from PySide6.QtCore import QCoreApplication, QEventLoop
 from PySide6.QtWidgets import QWidget
 
 from reverie.ui.main_window import MainWindow
-from reverie.ui.memory.tree_nodes import FileData
 
 STEP_MS = 20
 
@@ -43,13 +42,11 @@ def is_loaded(window: MainWindow) -> bool:
 
 
 def select_a_file(window: MainWindow) -> bool:
-    """Open the first memory of the trees, so that the editor is not empty."""
-    tree = window.tab.tree
-    for index in window.tab.model.walk():
-        data = tree.data_at(index)
-        if isinstance(data, FileData):
-            return tree.select_path(data.path)
-    return False
+    """Open a memory, so that the editor is not empty: the project's first, else the first of all."""
+    paths = list(window.tab.model.memory_tree.files)
+    prefix = "/memories/project/"
+    own = [path for path in paths if path.startswith(prefix) and "/" not in path.removeprefix(prefix)]
+    return any(window.tab.tree.select_path(path) for path in (own or paths)[:1])
 
 
 def save_picture(widget: QWidget, file: Path) -> bool:

@@ -42,9 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     # The last resort: a dump of every thread and the end of the process.
     faulthandler.dump_traceback_later(LIMIT_S, exit=True)
+    home = options.home.absolute() if options.home is not None else None
     scratch = Path(tempfile.mkdtemp(prefix="reverie-tour-"))
+    # The copy is the home directory's own: pictures show `~/.xum`, and nothing of this user can be reached.
+    os.environ.update(HOME=str(scratch), USERPROFILE=str(scratch))
     try:
-        return _tour(options.directory.absolute(), options.home, scratch)
+        return _tour(options.directory.absolute(), home, scratch)
     except TourFailed as failure:
         sys.stderr.write(f"tour: {failure}\n")
         return 1
@@ -61,7 +64,7 @@ def _tour(directory: Path, home: Path | None, scratch: Path) -> int:
     from reverie.ui.jobs import stuck_lanes
     from reverie.ui.main_window import Beginning, MainWindow
 
-    copy = scratch / "home"
+    copy = scratch / ".xum"
     _copy_home(home, copy)
     application = make_application()
     window = MainWindow(Profile.under(scratch / "profile"), system_clock, Icons(), Beginning((copy,)))
@@ -91,10 +94,13 @@ class Guide:
     def __init__(self, window: MainWindow, directory: Path) -> None:
         self._window = window
         self._directory = directory
+        self._first = ""
 
     def walk(self) -> None:
         """Everything there is to see, in order. Raises `TourFailed`."""
         self._wait("the trees and the footer", self._loaded)
+        self._begin_with_a_sibling()
+        self._first = self._shown_workspace()
         self._open_a_file()
         self._picture("1-before")
         self._consolidate()
@@ -108,7 +114,8 @@ class Guide:
     def _loaded(self) -> bool:
         from reverie.ui.settle import is_loaded
 
-        return is_loaded(self._window) and self._window.is_watching
+        session = self._window.session
+        return is_loaded(self._window) and session is not None and session.keeper.ready
 
     def _consolidate(self) -> None:
         """Press the button; then the rows must follow by themselves."""
@@ -150,16 +157,36 @@ class Guide:
             self._picture("3-review", dreams.review_dialog)
             dreams.review_dialog.close()
 
+    def _begin_with_a_sibling(self) -> None:
+        """A workspace whose project has another one, so that what they share can be shown."""
+        session = self._window.session
+        if session is None or self._siblings():
+            return
+        for project in session.info.contents.projects:
+            living = [each.id for each in project.workspaces if not each.archived and not each.multi_project]
+            if len(living) > 1:
+                self._window.picker.pick(session.info.id, workspace_id=living[0])
+                self._wait("the workspace", self._loaded)
+                return
+
+    def _shown_workspace(self) -> str:
+        session = self._window.session
+        context = session.context if session is not None else None
+        return (context.workspace_id or "") if context is not None else ""
+
+    def _siblings(self) -> list[str]:
+        """The other living workspaces of the shown one's project."""
+        session, shown = self._window.session, self._shown_workspace()
+        for project in session.info.contents.projects if session is not None else ():
+            living = [each.id for each in project.workspaces if not each.archived and not each.multi_project]
+            if shown in living:
+                return [each for each in living if each != shown]
+        return []
+
     def _sibling(self) -> None:
         """Another workspace of the project: the same project row."""
-        session = self._window.session
-        if session is None or session.context is None:
-            return
-        path, current = session.context.project_path, session.context.workspace_id
-        for workspace in session.info.contents.workspaces():
-            if path and workspace.id != current and workspace.project_paths[:1] == (path,):
-                self._show(workspace.id, "4-sibling")
-                return
+        for workspace_id in self._siblings()[:1]:
+            self._show(workspace_id, "4-sibling")
 
     def _several_projects(self) -> None:
         session = self._window.session
@@ -189,6 +216,11 @@ class Guide:
 
         from reverie.ui.theme import dark_palette
 
+        session = self._window.session
+        if session is not None:
+            self._window.picker.pick(session.info.id, workspace_id=self._first)
+            self._wait("the workspace", self._loaded)
+            self._open_a_file()
         light = QApplication.palette()
         QApplication.setPalette(dark_palette())
         self._picture("7-dark")

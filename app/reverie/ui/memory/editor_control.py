@@ -20,7 +20,8 @@ PICK_MS = 60
 
 
 class EditorControl(QObject):
-    """`state_changed()`: what is open, unsaved or possible is another. `was_read()`: a file was opened."""
+    """`state_changed()`: what is open, unsaved or possible is another. `was_read()`: the shown file was
+    read."""
 
     state_changed = Signal()
     was_read = Signal()
@@ -120,6 +121,7 @@ class EditorControl(QObject):
     def _on_changed(self, file: OpenFile) -> None:
         if file is self.pane.file:
             self.pane.refresh()
+            self.was_read.emit()
         self.state_changed.emit()
 
     @Slot(object, object)

@@ -232,10 +232,13 @@ class MemoryTab(QWidget):
 
     @Slot()
     def _on_was_read(self) -> None:
-        if self._session is not None and self.editor.file is not None:
-            data = self.tree.current_data()
-            if isinstance(data, FileData) and data.changed:
-                self._session.look_again()
+        """Who looks at a memory has seen what changed: its badge may go."""
+        file = self.editor.file
+        if self._session is None or file is None or file.buffer.modified:
+            return
+        data = self.model.file_at(file.buffer.address.path)
+        if data is not None and data.changed:
+            self._session.look_again()
 
     @Slot()
     def _on_editor_state(self) -> None:
