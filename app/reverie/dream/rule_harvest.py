@@ -2,7 +2,8 @@
 
 A candidate is contained where a line of another note holds its words in a row (the fold of `dream.retention`,
 so that the rail agrees) and nothing around them takes them back. Inboxes never vouch for each other. An inbox
-that does not look exactly as the agent writes it is left alone.
+that does not look exactly as the agent writes it is left alone, so is one with more lines than the candidates
+need: somebody may have written them.
 
 Pure.
 """
@@ -24,7 +25,7 @@ INBOX = "/memories/workspace/harvest/"
 _CATEGORY = r"## (?:preference|project|environment|workflow|other)\n\n"
 _CANDIDATE = re.compile(
     rf"{_CATEGORY}(?P<text>.+?)\n\n"
-    rf"Evidence: [^\n]+\nConfidence: [\d.]+\nRationale: .+?(?=\n\n{_CATEGORY}|\Z)",
+    rf"Evidence: [^\n]+\nConfidence: [\d.]+\nRationale: [^\n]+(?=\n\n{_CATEGORY}|\Z)",
     re.DOTALL,
 )
 _HEAD = re.compile(r"\s*# Harvest inbox: [^\n]+\n\nSource boundary: [^\n]+\nSummary message: [^\n]+\n\n")
@@ -45,6 +46,8 @@ def candidates_of(text: str) -> tuple[str, ...]:
     found = []
     at = head.end()
     while match := _CANDIDATE.match(body, at):
+        if "Evidence: " in match["text"]:
+            return ()
         found.append(match["text"])
         at = match.end()
         at += len(body[at:]) - len(body[at:].lstrip("\n"))

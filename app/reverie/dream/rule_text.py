@@ -28,8 +28,8 @@ _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)")
 _DECLARED = re.compile(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
 _TRAILING = re.compile(r"[ \t]+(\r?)$")
-# What the agent itself refuses to write into a memory (formats/mux.md section 11), even where a human would see
-# that it is no real key.
+# What the agent itself refuses to write into a memory (formats/mux.md section 11), even where a human would
+# see that it is no real key.
 _KEY_SHAPE = re.compile(r"\bsk-[A-Za-z0-9_-]{12,}")
 _BARE_KEY = re.compile(r"\s*description:\s*")
 _HARD_BREAK = re.compile(r"[^ \t] {2,}\r?$")

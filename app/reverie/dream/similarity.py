@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from reverie.dream.alignment import Alignment, align
+from reverie.dream.alignment import Alignment, align, match_wordings
 from reverie.dream.conflicts import statement_conflicts
-from reverie.dream.reading import NoteLike, Reading, read_note
+from reverie.dream.reading import NoteLike, Reading, Statement, read_note
 from reverie.dream.subjects import is_known, subject_conflicts
 from reverie.memory import frontmatter
 
@@ -28,6 +28,9 @@ SUBSET_THRESHOLD = 0.9
 _SUBSET_RATIO = 0.45
 # Notes that say less than about four words cannot be told apart well enough.
 _LEAST_WEIGHT = 3.5
+# Statements this much alike are the same statement twice.
+_AGREED = 0.9
+_FEW = 20
 _SHOWN_REASONS = 5
 
 
@@ -90,11 +93,17 @@ def _is_evidence(small: Reading, large: Reading, found: Alignment) -> bool:
     """Whether the two share enough besides boilerplate; two notes of which neither says more need no such
     proof."""
     linked = {link.large for link in found.links}
-    if len(found.kept) == len(small.statements) and len(linked) == len(large.statements):
+    more = [each for number, each in enumerate(large.statements) if number not in linked]
+    says_no_more = len(found.kept) == len(small.statements) and len(more) <= _FEW
+    if says_no_more and all(any(_is_said_by(each, other) for other in small.statements) for each in more):
         return True
     own = [(number, each.wording.weight) for number, each in enumerate(small.statements) if not each.common]
     shared = sum(weight for number, weight in own if number in found.kept)
     return shared >= _LEAST_WEIGHT and shared >= THRESHOLD * sum(weight for _number, weight in own)
+
+
+def _is_said_by(a: Statement, b: Statement) -> bool:
+    return match_wordings(a.wording, b.wording).weight >= _AGREED * a.wording.weight
 
 
 def _content_vetoes(
@@ -111,7 +120,7 @@ def _stated_contradictions(small: Reading, large: Reading, found: Alignment) -> 
     agreed = [
         link
         for link in found.links
-        if link.match.dice >= 0.9
+        if link.match.dice >= _AGREED
         and small.statements[link.small].contradiction
         and large.statements[link.large].contradiction
     ]
