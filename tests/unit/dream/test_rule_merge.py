@@ -53,12 +53,8 @@ def test_nested_entries_keep_their_parents() -> None:
 
 
 def test_a_paragraph_is_never_split() -> None:
-    target = (
-        "The importer reads from the bucket every hour and writes\nto the warehouse in one go.\n\nLast.\n"
-    )
-    source = (
-        "The importer reads from the bucket every hour and writes\nto the archive in two goes.\n\nLast.\n"
-    )
+    target = "The importer reads from the bucket each hour and writes\nto the warehouse in one go.\n\nLast.\n"
+    source = "The importer reads from the bucket each hour and writes\nto the archive in two goes.\n\nLast.\n"
     result = merged(target, source)
     assert target.split("\n\n")[0] in result
     assert source.split("\n\n")[0] in result

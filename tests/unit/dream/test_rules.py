@@ -108,8 +108,11 @@ def test_notes_of_different_scopes_are_never_merged() -> None:
 def test_a_chain_of_duplicates_ends_in_one_note_with_all_wordings() -> None:
     texts = [STYLE.replace("first, details", f"first{mark} details") for mark in (",", ";", " -", ".")]
     notes = [note(f"project/style{number or ''}.md", text) for number, text in enumerate(texts)]
-    result = run(*notes)
-    (text,) = result_of(result, *notes).values()
+    first = run(*notes)
+    assert kinds(first) == ["near", "near"]
+    # What four notes have in common looks like boilerplate; the next run sees that there are only two left.
+    notes = [Note(path, text) for path, text in result_of(first, *notes).items()]
+    (text,) = result_of(run(*notes), *notes).values()
     assert all(each.split("\n")[4] in text for each in texts)
 
 
@@ -257,7 +260,7 @@ LINES = st.sampled_from(
             "\ufeff",
         ),
         *("1. Deploys run from main.", "2. Deploys run from release branches.", "- [ ] open", "DO NOT LOG"),
-        *("日本語のメモを残す", "> quoted line of text"),
+        *("日本語のメモを残す", "> quoted line of text", "\ufeff"),
     ]
 )
 KEYS = st.sampled_from(
