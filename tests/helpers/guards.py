@@ -20,6 +20,8 @@ from typing import Any
 
 import pytest
 
+from helpers.isolation import SYSTEM_TEMP
+
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _LOOPBACK = ("", "localhost", "localhost.localdomain", "::1", "0.0.0.0", "::")
 _CACHES = ("__pycache__", ".pytest_cache", ".hypothesis")
@@ -112,7 +114,13 @@ sys.addaudithook(_audit)
 
 def pytest_configure(config: pytest.Config) -> None:
     basetemp = config.getoption("basetemp")
-    directories = [Path(tempfile.gettempdir()), Path("/dev"), Path("/proc/self")]
+    directories = [
+        Path(tempfile.gettempdir()),
+        SYSTEM_TEMP,
+        Path("/var/tmp"),
+        Path("/dev"),
+        Path("/proc/self"),
+    ]
     _set_allowed(*directories, *([Path(basetemp).absolute()] if basetemp else []))
 
 

@@ -3,6 +3,9 @@
 The process is isolated once, while this plugin is imported and before any test module is: whatever reads the
 environment at import time already sees an empty home. The fixture then gives each test a fresh one. Processes
 that tests start inherit it.
+
+The code under test syncs every write, so the temp directory of the tests is in memory where there is room for
+it: a killed process leaves the same there as on a disk. Set `TMPDIR` to have it somewhere else.
 """
 
 from __future__ import annotations
@@ -22,11 +25,25 @@ TEST_PROFILE = os.environ.get("REVERIE_TEST_PROFILE", "suite")
 
 _FOREIGN_PREFIXES = ("REVERIE_", "MUX_", "XUM_", "CODEX_", "CLAUDE_", "LOKI_", "QT_", "QML")
 _FOREIGN_NAMES = ("NODE_ENV", "XDG_CONFIG_DIRS", "XDG_DATA_DIRS", "DBUS_SESSION_BUS_ADDRESS")
+SYSTEM_TEMP = Path(tempfile.gettempdir())
+"""The temp directory outside the tests."""
+
+_MEMORY = Path("/dev/shm")
+_MEMORY_NEEDED = 4 << 30
 _numbers = itertools.count(1)
+
+
+def _use_memory() -> None:
+    if "TMPDIR" in os.environ or not os.access(_MEMORY, os.W_OK):
+        return
+    if shutil.disk_usage(_MEMORY).free >= _MEMORY_NEEDED:
+        os.environ["TMPDIR"] = str(_MEMORY)
+        tempfile.tempdir = None
 
 
 def _isolate_process() -> Path:
     """Point this process at a throw-away home and the offscreen platform; return the session's directory."""
+    _use_memory()
     session = Path(tempfile.mkdtemp(prefix="reverie-tests-"))
     atexit.register(_remove_session, session, os.getpid())
     for name in list(os.environ):
@@ -89,3 +106,16 @@ def isolated_home() -> Iterator[Path]:
         if os.environ.get(name) != value:
             os.environ[name] = value
     shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def other_file_system(tmp_path: Path) -> Iterator[Path]:
+    """An empty directory that lies on another device than `tmp_path`; without one the test is skipped."""
+    here = tmp_path.stat().st_dev
+    for place in (SYSTEM_TEMP, _MEMORY, Path("/var/tmp")):
+        if os.access(place, os.W_OK) and place.stat().st_dev != here:
+            directory = Path(tempfile.mkdtemp(prefix="reverie-tests-", dir=place))
+            yield directory
+            shutil.rmtree(directory)
+            return
+    pytest.skip("needs a second file system")

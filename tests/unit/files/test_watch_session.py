@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -205,27 +204,27 @@ def test_polling_on_demand_needs_no_source(root: Path, seen: Recorder, told: lis
     assert told == []
 
 
-@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second file system")
 def test_a_network_folder_is_polled_while_others_have_events(
-    root: Path, seen: Recorder, told: list[str], start: Start, monkeypatch: pytest.MonkeyPatch
+    root: Path,
+    seen: Recorder,
+    told: list[str],
+    start: Start,
+    monkeypatch: pytest.MonkeyPatch,
+    other_file_system: Path,
 ) -> None:
-    """/dev/shm stands for the mounted share: another device, which the table of mounts calls nfs4."""
-    share = Path(tempfile.mkdtemp(dir="/dev/shm"))
-    try:
-        device = share.stat().st_dev
-        monkeypatch.setattr(
-            watch_limits.FileSystems, "network_kind", lambda _self, asked: "nfs4" if asked == device else ""
-        )
-        watcher = start(root, share, poll_s=0.02)
-        wait_until(lambda: watcher.state().watches == 2)
-        (root / "a.md").write_text("x")
-        (share / "b.md").write_text("x")
-        seen.wait_for(root / "a.md", share / "b.md")
-        assert watcher.state().mode == "events"
-        assert len(told) == 1
-        assert "nfs4" in told[0]
-    finally:
-        shutil.rmtree(share)
+    """The other file system stands for a mounted share, which the table of mounts calls nfs4."""
+    share, device = other_file_system, other_file_system.stat().st_dev
+    monkeypatch.setattr(
+        watch_limits.FileSystems, "network_kind", lambda _self, asked: "nfs4" if asked == device else ""
+    )
+    watcher = start(root, share, poll_s=0.02)
+    wait_until(lambda: watcher.state().watches == 2)
+    (root / "a.md").write_text("x")
+    (share / "b.md").write_text("x")
+    seen.wait_for(root / "a.md", share / "b.md")
+    assert watcher.state().mode == "events"
+    assert len(told) == 1
+    assert "nfs4" in told[0]
 
 
 # Consumers and life.
