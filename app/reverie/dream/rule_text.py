@@ -82,7 +82,8 @@ def _value(text: str, caps: Caps) -> str | None:
     keys = read_keys(text)
     key = next((each for each in keys.keys if each.name == "description"), None) if keys is not None else None
     if key is not None:
-        stated = _flat(" ".join([key.lines[0].split(":", 1)[1], *key.lines[1:]]))
+        below = (line for line in key.lines[1:] if not line.lstrip().startswith("#"))
+        stated = _flat(" ".join([key.lines[0].split(":", 1)[1], *below]))
         if re.search(r"\w", stated) and stated.casefold() not in ("null", '""', "''"):
             items = stated.strip("[]{}").removeprefix("- ").replace(" - ", ", ")
             fits = utf16_length(items) <= caps.description_chars and not _may_be_secret(items)

@@ -43,6 +43,7 @@ def test_anything_else_is_something(text: str) -> None:
         ("---\ntags: [x]\n---\n## Section\ntext\n", "Section"),
         ("---\ndescription: '  '\n---\nOnly line\n", "Only line"),
         ("---\ndescription:\n---\nOnly line\n", "Only line"),
+        ("---\ndescription:\n# comment\n---\nOnly line\n", "Only line"),
         ("---\ndescription: 42\n---\nx\n", "42"),
         ("---\ndescription: [a, b]\n---\nx\n", "a, b"),
         ("---\ndescription: Never closed\n\n# Title\n", "Never closed"),
