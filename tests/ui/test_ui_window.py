@@ -16,6 +16,7 @@ from ui_windows import ACME, INGEST, SEVERAL, Driver, Windows
 from helpers import churn
 from helpers.samples import snapshot
 from reverie.homes.base import Scope
+from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.tree_nodes import ScopeData
 
 
@@ -215,3 +216,23 @@ def test_closing_while_everything_is_loading_leaves_no_thread(windows: Windows, 
     driver = windows.begin(home)
     driver.window.close()
     assert not any(lane.busy for lane in driver.window.lanes.all())
+
+
+def test_at_any_width_nothing_is_cut_off(windows: Windows, home: Path) -> None:
+    driver = windows.open(home, SEVERAL)
+    driver.open("/memories/workspace/cross-repo-checklist.md")
+    driver.do("dream.preview")
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    driver.window.picker.hide()
+    for width in (360, 375, 500, 639, 640, 900):
+        driver.until(lambda: driver.window.minimumWidth() <= 360)
+        driver.window.resize(width, 720)
+        driver.until(lambda width=width: driver.tab.width() == width)
+        driver.qtbot.waitUntil(driver.footer.isVisible)
+        for label in driver.tab.findChildren(WrapLabel):
+            if not label.isVisible():
+                continue
+            right = label.mapTo(driver.tab, label.rect().topRight()).x()
+            assert right < width, (width, label.text())
+            assert label.height() >= label.heightForWidth(label.width()), (width, label.text())
+        assert driver.footer.button.mapTo(driver.tab, driver.footer.button.rect().topRight()).x() < width

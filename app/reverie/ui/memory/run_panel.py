@@ -18,9 +18,8 @@ from reverie.errors import MendableError
 from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import ElidedLabel, WrapLabel
 from reverie.ui.memory.bars import MessageBar, Tone
-from reverie.ui.memory.footer_rows import TwoToneLabel
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, UNIT
 
@@ -60,7 +59,7 @@ class RunPanel(QWidget):
         self._bar.setAccessibleName(self.tr("Progress of the consolidation"))
         self._cancel = FitPushButton(self.tr("Cancel"))
         self._cancel.clicked.connect(self._on_cancel)
-        self._lines = [TwoToneLabel() for _ in range(SHOWN_OPS)]
+        self._lines = [ElidedLabel() for _ in range(SHOWN_OPS)]
         self._live = QWidget()
         self.result = MessageBar(icons, "result")
         self.result.chosen.connect(self._on_result)
@@ -124,7 +123,8 @@ class RunPanel(QWidget):
         for place, line in enumerate(self._lines):
             line.setVisible(place < len(shown))
             if place < len(shown):
-                line.say_parts(*shown[place])
+                verb, what, note = shown[place]
+                line.say(f"{verb} {what}" + (f" · {note}" if note else ""))
 
     def _on_cancel(self) -> None:
         self._cancel.setEnabled(False)

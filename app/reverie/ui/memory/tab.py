@@ -77,7 +77,7 @@ class MemoryTab(QWidget):
         self._connect()
 
     def _lay_out(self) -> None:
-        left = QWidget()
+        left = _Column()
         column = QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -403,6 +403,16 @@ class MemoryTab(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "buffers"):
             self.buffers.set_theme(theme_of(self.palette()))
+
+
+class _Column(QWidget):
+    """What stands below each other is never squeezed so that a wrapped line is cut off."""
+
+    def minimumSizeHint(self) -> QSize:
+        hint, layout = super().minimumSizeHint(), self.layout()
+        if layout is None or not layout.hasHeightForWidth():
+            return hint
+        return QSize(hint.width(), max(hint.height(), layout.minimumHeightForWidth(max(1, self.width()))))
 
 
 def _name(path: str) -> str:
