@@ -188,18 +188,21 @@ class _Aligner:
         return self._finish()
 
     def _pair_identical(self) -> None:
-        """The bulk of two long notes: statements with the same tokens, in the order they stand."""
-        where: dict[tuple[object, ...], list[int]] = defaultdict(list)
-        for number, statement in enumerate(self._large):
-            where[_identity(statement)].append(number)
-        for lists in where.values():
-            lists.reverse()
-        for number, statement in enumerate(self._small):
-            self._check()
-            found = where.get(_identity(statement))
-            if found:
-                everything = tuple((each, each) for each in range(len(statement.wording.tokens)))
-                self._link(Link(number, found.pop(), Match(everything, statement.wording.weight, 1.0)))
+        """The bulk of two long notes: statements with the same tokens, those of the same section first."""
+        for with_place in (True, False):
+            where: dict[tuple[object, ...], list[int]] = defaultdict(list)
+            for number in range(len(self._large) - 1, -1, -1):
+                if number not in self._large_seen:
+                    where[_identity(self._large[number], with_place)].append(number)
+            for number, statement in enumerate(self._small):
+                self._check()
+                found = (
+                    where.get(_identity(statement, with_place)) if number not in self._small_seen else None
+                )
+                if found:
+                    everything = tuple((each, each) for each in range(len(statement.wording.tokens)))
+                    match = Match(everything, statement.wording.weight, 1.0)
+                    self._link(Link(number, found.pop(), match))
 
     def _candidates(self) -> list[Link]:
         """For each statement not yet paired the few others that share the most with it."""
@@ -282,8 +285,9 @@ class _Aligner:
         return found
 
 
-def _identity(statement: Statement) -> tuple[object, ...]:
-    return tuple((token.canon, token.unit, token.negated) for token in statement.wording.tokens)
+def _identity(statement: Statement, with_place: bool) -> tuple[object, ...]:
+    place = (statement.section.casefold(), statement.parent) if with_place else ()
+    return (*place, *((token.canon, token.unit, token.negated) for token in statement.wording.tokens))
 
 
 def _is_value(token: Token) -> bool:

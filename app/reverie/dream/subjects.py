@@ -6,7 +6,7 @@ Reasons name kinds of difference, never words of a note. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from reverie.dream import vocabulary as words
 from reverie.dream.alignment import match_wordings
@@ -90,7 +90,9 @@ def _unheard(kind: str, extra: frozenset[str], other: Reading) -> bool:
 
 
 def _names(a: Reading, b: Reading, same_body: bool) -> Iterator[str]:
-    own_a, own_b = _own_name_words(a, b), _own_name_words(b, a)
+    if _own_words(a.folders, b) and _own_words(b.folders, a) and (a.name == b.name or not same_body):
+        yield "they stand in folders for different things"
+    own_a, own_b = _own_words(a.name, b), _own_words(b.name, a)
     if not own_a or not own_b:
         return
     if set(a.folders) & words.ENTITY_FOLDERS and a.folders == b.folders:
@@ -99,11 +101,11 @@ def _names(a: Reading, b: Reading, same_body: bool) -> Iterator[str]:
         yield "their names differ where they name the subject"
 
 
-def _own_name_words(reading: Reading, other: Reading) -> set[str]:
-    """Words of the file name that name a subject of which the other note knows nothing."""
+def _own_words(named: Iterable[str], other: Reading) -> set[str]:
+    """Words of a file's or folder's name that name a subject of which the other note knows nothing."""
     return {
         each
-        for each in reading.name
+        for each in named
         if each not in words.FILLER_NAME_WORDS
         and (len(each) > 1 or not each.isascii())
         and not each.startswith("@")

@@ -178,8 +178,13 @@ def test_names_of_copies_do_not(name: str) -> None:
 
 def test_the_same_body_on_another_day_or_in_another_environment_is_no_duplicate() -> None:
     body = "Nothing broke. Backups are fine.\n"
-    for one, other in (("2026-07-01.md", "2026-07-02.md"), ("deploy/staging.md", "deploy/production.md")):
+    for one, other in (
+        ("2026-07-01.md", "2026-07-02.md"),
+        ("deploy/staging.md", "deploy/production.md"),
+        ("services/billing/status.md", "services/search/status.md"),
+    ):
         assert not judge(note(body, one), note(body, other)).duplicate
+    assert judge(note(body, "inbox/status.md"), note(body, "ops/daily/status-copy.md")).duplicate
 
 
 def test_front_matter_that_disagrees_keeps_notes_apart() -> None:
