@@ -118,6 +118,8 @@ class _Planner:
             for path in others:
                 self._check()
                 self._merge(target, path, "exact")
+                # The other way round, if only that could be done without loss.
+                target = target if target in self._notes else path
 
     def near(self) -> None:
         """Same content in other words: merged into the better-named one."""

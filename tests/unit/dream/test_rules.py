@@ -116,6 +116,13 @@ def test_a_chain_of_duplicates_ends_in_one_note_with_all_wordings() -> None:
     assert all(each.split("\n")[4] in text for each in texts)
 
 
+def test_a_merge_that_only_works_the_other_way_round_is_done_that_way() -> None:
+    body = STYLE[len(DESCRIBED) :]
+    flow = f"---\n{{owner: dev}}\n---\n{body}"
+    notes = note("global/a.md", body), note("global/b-copy.md", flow), note("global/c-copy.md", body)
+    assert result_of(run(*notes, budget=2), *notes) == {"/memories/global/b-copy.md": flow}
+
+
 @pytest.mark.parametrize("path", ["project/data.json", "project/run.sh"])
 def test_other_than_prose_is_only_dropped_when_it_is_equal_and_never_edited(path: str) -> None:
     copy = path.replace(".", "-copy.")
