@@ -29,7 +29,7 @@ from reverie.memory.usage import UsageLog
 from reverie.runs.activity import Activity
 from reverie.runs.guard import Guard
 from reverie.runs.journal import Journal
-from reverie.runs.record import Outcome, RunRecord, RunStore, new_run_id, not_applied
+from reverie.runs.record import Outcome, RunRecord, RunStore, not_applied
 from reverie.runs.recovery import Recovery
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 
@@ -130,7 +130,7 @@ class DreamRun:
         self._transaction: Transaction | None = None
         started = parts.clock()
         self._record = RunRecord(
-            id=new_run_id(started),
+            id=parts.runs.new_id(started),
             kind="dream",
             home_id=parts.home_id,
             home_root=str(parts.home.root),

@@ -93,17 +93,18 @@ class RunRecord:
         }
 
 
-def new_run_id(now_ms: int) -> str:
-    """`<UTC ms>-<8 hex>`."""
-    return f"{now_ms}-{secrets.token_hex(4)}"
-
-
 class RunStore:
     """The runs of one home."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self.problems: tuple[str, ...] = ()
+
+    def new_id(self, now_ms: int) -> str:
+        """`<UTC ms>-<8 hex>`, sorting after every run of that millisecond: a clock may stand still."""
+        taken = [run_id for run_id in self.ids() if run_id.startswith(f"{now_ms}-")]
+        newest = int(taken[0].rpartition("-")[2], 16) if taken else secrets.randbelow(2**31)
+        return f"{now_ms}-{newest + 1 + secrets.randbelow(2**16):08x}"
 
     def directory_of(self, run_id: str) -> Path:
         if not run_id or any(not (character.isalnum() or character == "-") for character in run_id):

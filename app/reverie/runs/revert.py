@@ -22,7 +22,7 @@ from reverie.homes.base import Home
 from reverie.memory.snapshots import Snapshots
 from reverie.runs.activity import Activity
 from reverie.runs.journal import FileIntent, Journal, PlannedChange, ops_of
-from reverie.runs.record import RunRecord, RunStore, new_run_id
+from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.recovery import Recovery
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 
@@ -109,7 +109,7 @@ class Reverter:
         started = parts.clock()
         record = parts.runs.begin(
             RunRecord(
-                id=new_run_id(started),
+                id=parts.runs.new_id(started),
                 kind="revert",
                 home_id=parts.home_id,
                 home_root=str(parts.home.root),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reverie.errors import StoreError
-from reverie.runs.record import RunRecord, RunStore, new_run_id, not_applied
+from reverie.runs.record import RunRecord, RunStore, not_applied
 
 NOW = 1_787_300_000_000
 OP = {"command": "delete", "path": "/memories/global/a.md", "applied": True}
@@ -42,7 +42,7 @@ def finished(store: RunStore, run_id: str, **changes: Any) -> RunRecord:
 
 
 def test_a_record_comes_back_as_it_was_written(store: RunStore) -> None:
-    written = finished(store, new_run_id(NOW), ops=(OP,), conflicts=("x",), usage={"inputTokens": 1})
+    written = finished(store, store.new_id(NOW), ops=(OP,), conflicts=("x",), usage={"inputTokens": 1})
     assert store.load(written.id) == written
     assert store.all() == (written,)
 
@@ -52,6 +52,12 @@ def test_runs_are_listed_newest_first_whatever_the_length_of_their_numbers(store
         finished(store, run_id)
     assert store.ids() == ("1787300000000-bbbbbbbb", "1787300000000-aaaaaaaa", "10-aaaaaaaa", "9-aaaaaaaa")
     assert [found.id for found in store.all(limit=2)] == list(store.ids()[:2])
+
+
+def test_runs_of_one_millisecond_are_listed_in_their_order(store: RunStore) -> None:
+    made = [finished(store, store.new_id(NOW)).id for _run in range(5)]
+    assert store.ids() == tuple(reversed(made))
+    assert all(len(run_id) == len(f"{NOW}-") + 8 for run_id in made)
 
 
 def test_looking_at_a_home_without_runs_creates_nothing(store: RunStore, tmp_path: Path) -> None:

@@ -1,0 +1,148 @@
+"""The door of the window: which views a change touches, the footer, and an opening after a kill."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from helpers.benches import NOW, sample_parts, workspace
+from reverie.dream.service import dream_lease_name
+from reverie.errors import StoreError, Unavailable
+from reverie.files.coalesce import Changes
+from reverie.homes.base import Scope
+from reverie.runs.record import RunRecord
+from reverie.runs.recovery import Recovery
+from reverie.services.views import Relevance
+from reverie.services.workbench import Workbench, engine_named
+
+ACME, MULTI = "a1f3c9e2b7", "e8f1a2b3c4"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    return Workbench(sample_parts("mux-home", tmp_path))
+
+
+def touched(bench: Workbench, *paths: Path, rescan: bool = False) -> Relevance:
+    changes = Changes(frozenset(paths), rescan, len(paths), ())
+    return bench.relevant(workspace(bench.parts, ACME), changes)
+
+
+def begun(bench: Workbench) -> RunRecord:
+    """A run whose process died before it did anything."""
+    return bench.parts.runs.begin(
+        RunRecord(
+            id=bench.parts.runs.new_id(NOW),
+            kind="dream",
+            home_id=bench.home_id,
+            home_root=str(bench.parts.home.root),
+            workspace_id=ACME,
+            project_path=None,
+            trigger="manual",
+            engine="rules",
+            started_at=NOW,
+        )
+    )
+
+
+def test_each_change_touches_the_views_that_show_it(bench: Workbench) -> None:
+    root = bench.parts.home.root
+    runs = bench.parts.profile.runs(bench.home_id)
+    assert touched(bench, root / "memory/global/deep/x.md") == Relevance(True, False, False, False)
+    assert touched(bench, root / "memory-meta.json") == Relevance(True, False, False, False)
+    assert touched(bench, root / "AGENTS.md") == Relevance(True, False, False, False)
+    assert touched(bench, root / "memory-consolidation.json") == Relevance(False, True, False, False)
+    assert touched(bench, runs / "1-x/record.json") == Relevance(False, True, True, False)
+    assert touched(bench, root / "config.json") == Relevance(False, False, False, True)
+    assert touched(bench, root / "memory") == Relevance(True, False, False, True)
+    assert touched(bench) == Relevance(False, False, False, False)
+    assert touched(bench, rescan=True) == Relevance(True, True, True, True)
+
+
+def test_memories_of_another_workspace_do_not_touch_this_tree(bench: Workbench) -> None:
+    assert not touched(bench, bench.parts.home.root / f"sessions/{MULTI}/memory/x.md").tree
+
+
+def test_the_footer_says_what_the_sidecar_says(bench: Workbench) -> None:
+    rows = {row.scope: row for row in bench.status(workspace(bench.parts, ACME)).rows}
+    assert all(row.available for row in rows.values())
+    assert rows[Scope.GLOBAL].last_run_at == 1_787_126_415_000
+    assert rows[Scope.PROJECT].changes == sum(op["applied"] for op in rows[Scope.PROJECT].ops)
+
+
+def test_a_project_that_is_unavailable_is_never_never(bench: Workbench) -> None:
+    row = bench.status(workspace(bench.parts, MULTI)).rows[1]
+    assert (row.available, row.last_run_at) == (False, None)
+    assert row.reason
+
+
+def test_damaged_records_and_sidecars_leave_a_footer(bench: Workbench) -> None:
+    (bench.parts.home.root / "memory-consolidation.json").write_text("{")
+    (bench.parts.profile.runs(bench.home_id) / "1-aaaaaaaa/record.json").mkdir(parents=True)
+    status = bench.status(workspace(bench.parts, ACME))
+    assert all(row.last_run_at is None for row in status.rows)
+    assert status.problems
+
+
+def test_the_footer_names_who_is_at_work(bench: Workbench) -> None:
+    context = workspace(bench.parts, ACME)
+    assert bench.status(context).running is None
+    with bench.parts.leases.acquire(dream_lease_name(bench.home_id), purpose="dream (launch)"):
+        running = bench.status(context).running
+    assert running is not None
+    assert running.purpose == "dream (launch)"
+
+
+def test_opening_settles_a_dead_run_unless_somebody_is_at_work(bench: Workbench) -> None:
+    record = begun(bench)
+    with bench.parts.leases.acquire(dream_lease_name(bench.home_id), purpose="dream"):
+        bench.start_history()
+        assert bench.parts.runs.load(record.id).outcome == "running"
+    bench.start_history()
+    assert bench.parts.runs.load(record.id).outcome == "interrupted"
+    (shown,) = bench.status(workspace(bench.parts, ACME)).interrupted
+    assert shown.id == record.id
+
+
+def test_a_recovery_that_has_to_wait_does_not_keep_the_history_from_beginning(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(bench)
+
+    def full(_recovery: Recovery) -> None:
+        raise Unavailable("The disk is full.")
+
+    monkeypatch.setattr(Recovery, "run", full)
+    with pytest.raises(Unavailable):
+        bench.start_history()
+    assert bench.parts.snapshots.history.head() is not None
+    assert bench.view(workspace(bench.parts, ACME)).changed_by_others == frozenset()
+
+
+def test_looking_at_the_trees_opens_neither_history_nor_leases(bench: Workbench) -> None:
+    bench.view(workspace(bench.parts, ACME))
+    bench.status(workspace(bench.parts, ACME))
+    profile = bench.parts.profile
+    assert not profile.history(bench.home_id).exists()
+    assert not profile.leases_database.exists()
+
+
+def test_the_changes_of_a_run_carry_its_own_words(bench: Workbench) -> None:
+    context = workspace(bench.parts, ACME)
+    run = bench.start_dream(
+        context, dry_run=False, engine="rules", progress=lambda _progress: None, cancel=threading.Event()
+    )
+    changes = bench.run_changes(run.run_id)
+    assert {change.path for change in changes} == {op["path"] for op in run.ops if op["applied"]}
+    assert all(change.note for change in changes)
+    assert json.dumps(bench.revert(run.run_id).summary)
+    assert bench.runs(limit=1)[0].kind == "revert"
+
+
+def test_an_engine_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(StoreError) as told:
+        engine_named("openai:gpt")
+    assert told.value.reason == "engine"
