@@ -4,17 +4,19 @@
 agent's read and any write count as one use; a person's read never does (the commands do not report it).
 
 Threading: as the store. Failure: history is asked first, so a change that could not be undone does not
-happen.
+happen. A use that cannot be counted after the change is told as such: the change stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.clock import Clock
+from reverie.errors import MendableError
 from reverie.files.lock import file_lock
 from reverie.homes.base import Home, ScopeRoot
 from reverie.memory.snapshots import Snapshots
@@ -62,19 +64,22 @@ class DiskEffects:
         )
 
     def wrote(self, root: ScopeRoot, rel: str) -> None:
-        self._with_key(root, rel, self._usage.record_write)
         self._after_change(root.directory / rel)
+        with _counting(rel):
+            self._with_key(root, rel, self._usage.record_write)
 
     def deleted(self, root: ScopeRoot, rel: str) -> None:
-        self._with_key(root, rel, self._usage.delete)
         self._after_change(root.directory / rel)
+        with _counting(rel):
+            self._with_key(root, rel, self._usage.delete)
 
     def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
-        old, new = self._home.usage_key(root, rel), self._home.usage_key(root, new_rel)
-        if old is not None and new is not None:
-            self._usage.rename(old, new)
         self._after_change(root.directory / rel)
         self._after_change(root.directory / new_rel)
+        old, new = self._home.usage_key(root, rel), self._home.usage_key(root, new_rel)
+        if old is not None and new is not None:
+            with _counting(new_rel):
+                self._usage.rename(old, new)
 
     def read(self, root: ScopeRoot, rel: str) -> None:
         self._with_key(root, rel, self._usage.record_read)
@@ -86,3 +91,17 @@ class DiskEffects:
         key = self._home.usage_key(root, rel)
         if key is not None:
             change(key)
+
+
+@contextlib.contextmanager
+def _counting(rel: str) -> Iterator[None]:
+    """The file has changed by now: a sidecar that cannot follow must not look like a change that failed."""
+    try:
+        yield
+    except MendableError as error:
+        raise MendableError(
+            f"{rel} was changed, but its pin and use could not follow.",
+            cause=error.cause or error.title,
+            next_step=error.next_step,
+            reason="uncounted",
+        ) from error

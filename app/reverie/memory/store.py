@@ -10,7 +10,8 @@ expanded); a file that is not valid UTF-8 can be read but is never rewritten.
 
 Threading: blocking; call from any thread but the GUI's. Mutations of one root are serialised between all
 Reverie processes of a profile by `Effects.exclusive`; towards agents every write is a compare-and-swap.
-Failure: `MendableError` and nothing changed.
+Failure: `MendableError` and nothing changed; only where the change itself was done and counting its use
+failed, the error says that (reason "uncounted").
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Effects(Protocol):
         """Mutual exclusion over one root between the Reverie processes of a profile."""
 
     def will_change(self, root: ScopeRoot, rel: str) -> None:
-        """Before a file or subtree is overwritten, moved or deleted: keep what is there. May raise to
+        """Before something is created, overwritten, moved or deleted: keep what is there. May raise to
         refuse."""
 
     def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
@@ -141,12 +142,15 @@ class MemoryStore:
                 self._refuse_full_scope(parsed, files)
             elif entry is None:
                 raise _changed(parsed, "it was deleted meanwhile")
-            elif self._text(parsed, files, any_size=True).sha256 != expected_sha256:
-                raise _changed(parsed, "it changed meanwhile")
+            else:
+                present = self._text(parsed, files, any_size=True)
+                if present.sha256 != expected_sha256:
+                    raise _changed(parsed, "it changed meanwhile")
+                _refuse_no_text(parsed, valid=present.valid)
 
             def compare(current: bytes | None) -> None:
-                found = None if current is None else sha256_of_text(current.decode("utf-8", "replace"))
-                if found != expected_sha256:
+                # Valid text has the same hash decoded as in bytes, and other bytes never have.
+                if sha256_of_bytes(current) != expected_sha256:
                     raise _changed(parsed, "it changed meanwhile")
 
             self._effects.will_change(root, parsed.rel)
@@ -171,6 +175,7 @@ class MemoryStore:
                     reason="exists",
                 )
             self._refuse_full_scope(parsed, files)
+            self._effects.will_change(root, parsed.rel)
             self._write(root, files, parsed, data, None, create_only=True)
         self._effects.wrote(root, parsed.rel)
 
@@ -303,12 +308,7 @@ class MemoryStore:
 
     def _editable_text(self, parsed: MemoryPath, files: ScopeFiles) -> str:
         text = self._text(parsed, files)
-        if not text.valid or "\0" in text.content:
-            raise StoreError(
-                f"{parsed} is not a UTF-8 text file and is left as it is.",
-                next_step="Convert it outside, then edit it here.",
-                reason="not-text",
-            )
+        _refuse_no_text(parsed, valid=text.valid and "\0" not in text.content)
         return text.content
 
     def _encode(self, parsed: MemoryPath, content: str) -> bytes:
@@ -363,6 +363,16 @@ class MemoryStore:
             for found in files.walk().entries
             if found.kind == "file" and found.rel.startswith(rel + "/")
         ]
+
+
+def _refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
+    """What is no UTF-8 must not come back with its odd bytes replaced."""
+    if not valid:
+        raise StoreError(
+            f"{parsed} is not a UTF-8 text file and is left as it is.",
+            next_step="Convert it outside, then edit it here.",
+            reason="not-text",
+        )
 
 
 def _missing(parsed: MemoryPath) -> StoreError:

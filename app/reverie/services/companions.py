@@ -7,7 +7,7 @@ memories, and the history keeps the version before.
 
 from __future__ import annotations
 
-from reverie.errors import Conflict, Unavailable
+from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.lock import file_lock
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Companion
@@ -35,13 +35,14 @@ class CompanionFiles:
         return file_text(companion.label, data, mtime_ns=0 if entry is None else entry.mtime_ns, cap=None)
 
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
-        """Compare-and-swap; `None` and the hash of the empty text both create a missing file."""
-        rel, data = self._rel(companion), content.encode("utf-8")
+        """Compare-and-swap; `None` and the hash of the empty text both create a missing file. Bytes that are
+        no valid UTF-8 are never rewritten."""
+        rel, data = self._rel(companion), _encoded(companion, content)
         expected = sha256_of_text("") if expected_sha256 is None else expected_sha256
 
         def compare(current: bytes | None) -> None:
-            found = sha256_of_text("" if current is None else current.decode("utf-8", "replace"))
-            if found != expected:
+            # Bytes that are no valid text have another hash than what is shown of them, and so stay.
+            if sha256_of_bytes(current or b"") != expected:
                 raise Conflict(
                     f"{companion.label} was not written:",
                     cause="it changed meanwhile.",
@@ -75,3 +76,15 @@ class CompanionFiles:
             raise Unavailable(
                 f"{companion.label} lies outside the home.", next_step="Edit it there."
             ) from None
+
+
+def _encoded(companion: Companion, content: str) -> bytes:
+    try:
+        return content.encode("utf-8")
+    except UnicodeEncodeError:
+        raise StoreError(
+            f"{companion.label} cannot be written.",
+            cause="The text holds half of a surrogate pair, which is no UTF-8.",
+            next_step="Remove the broken character.",
+            reason="not-text",
+        ) from None

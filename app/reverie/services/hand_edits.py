@@ -45,8 +45,10 @@ class HandEdits:
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
         changed: list[Path] = []
         store = self._store(context, changed)
-        store.save(path, content, expected_sha256)
-        self._record(changed, "Saved by hand")
+        try:
+            store.save(path, content, expected_sha256)
+        finally:
+            self._record(changed, "Saved by hand")
         return self.read(context, path)
 
     def pin(self, context: ScopeContext, path: str, pinned: bool) -> None:
@@ -61,14 +63,19 @@ class HandEdits:
         usage = self._usage_below(root, parsed.rel)
         self._parts.snapshots.preserve(root, parsed.rel)
         commit = self._history_head()
-        store.delete(parsed)
-        self._record(changed, "Deleted by hand")
+        self._refuse_not_kept(store, parsed, root, commit)
+        try:
+            store.delete(parsed)
+        finally:
+            self._record(changed, "Deleted by hand")
         return Undo("delete", context, str(parsed), commit=commit, usage=usage)
 
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
         changed: list[Path] = []
-        self._store(context, changed).rename(path, new_path)
-        self._record(changed, "Renamed by hand")
+        try:
+            self._store(context, changed).rename(path, new_path)
+        finally:
+            self._record(changed, "Renamed by hand")
         return Undo("rename", context, str(parse_memory_path(path)), str(parse_memory_path(new_path)))
 
     def undo(self, undo: Undo) -> str:
@@ -100,6 +107,20 @@ class HandEdits:
             store.restore(MemoryPath(parsed.scope, tuple(rel.split("/"))), data, mode=versions[rel].mode)
         self._parts.usage.apply_delta(dict.fromkeys(undo.usage), dict(undo.usage))
         return len(rels)
+
+    def _refuse_not_kept(self, store: MemoryStore, parsed: MemoryPath, root: ScopeRoot, commit: str) -> None:
+        """Every delete can be undone; so what the history does not keep is not deleted."""
+        versions = self._parts.snapshots.history.files(commit, root.key)
+        below = [rel for rel in versions if rel == parsed.rel or rel.startswith(parsed.rel + "/")]
+        entry = store.entry(parsed)
+        is_file = entry is not None and entry.kind == "file"
+        if (is_file and not below) or any(versions[rel].omitted for rel in below):
+            raise StoreError(
+                f"{parsed} was not deleted:",
+                cause="it is hidden, or too large for the history, so it could not be brought back.",
+                next_step="Delete it outside if you are sure.",
+                reason="not-kept",
+            )
 
     def _usage_below(self, root: ScopeRoot, rel: str) -> dict[str, Usage]:
         key = self._parts.home.usage_key(root, rel)
