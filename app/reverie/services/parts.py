@@ -4,12 +4,12 @@
 imported before somebody asks for it, so that listing a tree needs neither history nor leases (and looking
 stays free of side effects). Heavy libraries are imported inside the part that needs them.
 
-Threading: parts are built under a lock and are themselves safe for any thread but the GUI's.
+Threading: parts are safe for any thread but the GUI's. Two threads that ask first may build one twice, which
+does no harm: what must be shared lies on disk, under locks.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,7 +56,6 @@ class HomeParts:
         self.profile = profile
         self.clock = clock
         self._settings = settings
-        self._building = threading.RLock()
 
     @cached_property
     def settings(self) -> Settings:
@@ -90,14 +89,13 @@ class HomeParts:
         from reverie.memory.history import History
         from reverie.memory.snapshots import Snapshots
 
-        with self._building:
-            history = History(
-                self.profile.history(self.home_id),
-                lock_dir=self.profile.locks,
-                clock=self.clock,
-                pack_after=self.settings.history.pack_after,
-            )
-            return Snapshots(self.home, history, self.usage, self.actors, self.clock)
+        history = History(
+            self.profile.history(self.home_id),
+            lock_dir=self.profile.locks,
+            clock=self.clock,
+            pack_after=self.settings.history.pack_after,
+        )
+        return Snapshots(self.home, history, self.usage, self.actors, self.clock)
 
     @cached_property
     def leases(self) -> Leases:

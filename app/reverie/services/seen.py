@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.clock import Clock
+from reverie.errors import StoreError
 from reverie.files.sidecar import Sidecar
 from reverie.homes.base import ScopeRoot
 from reverie.memory.attribution import ActorLog
@@ -32,15 +33,26 @@ class SeenLog:
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
         self._history = history
         self._actors = actors
+        # Each refresh asks for the same versions again.
+        self._hashes: dict[str, str | None] = {}
 
     def start(self) -> None:
-        """On the first opening of a home everything counts as seen."""
-        if "baseline" not in self._sidecar.read().data:
-            head = self._history().head()
-            if head is not None:
-                self._sidecar.update(
-                    lambda data: {**data, "baseline": head} if "baseline" not in data else None
-                )
+        """On the first opening of a home everything counts as seen, and again if its history began anew."""
+        baseline, head = self._sidecar.read().data.get("baseline"), self._history().head()
+        if head is not None and not self._is_known(baseline):
+            self._sidecar.update(
+                lambda data: {**data, "baseline": head} if data.get("baseline") == baseline else None
+            )
+
+    def _is_known(self, baseline: object) -> bool:
+        """Whether the history still holds this commit; one that was damaged is set aside and begins anew."""
+        if not isinstance(baseline, str):
+            return False
+        try:
+            self._history().changes(baseline, baseline)
+        except StoreError:
+            return False
+        return True
 
     def mark_all(self) -> None:
         """Everything as it stands in the history now counts as seen."""
@@ -53,11 +65,10 @@ class SeenLog:
         name = _name(root, rel)
 
         def change(data: dict[str, Any]) -> dict[str, Any] | None:
-            files = data.setdefault("files", {})
+            files = _files_in(data)
             if files.get(name) == sha256:
                 return None
-            files[name] = sha256
-            return data
+            return {**data, "files": {**files, name: sha256}}
 
         self._sidecar.update(change)
 
@@ -66,21 +77,28 @@ class SeenLog:
         seen."""
         data = self._sidecar.read().data
         baseline, head = data.get("baseline"), self._history().head()
-        if head is None or not isinstance(baseline, str) or baseline == head:
+        if head is None or baseline == head or not isinstance(baseline, str) or not self._is_known(baseline):
             return frozenset()
-        seen = data.get("files", {})
+        seen = _files_in(data)
         found = set()
         for change in self._history().changes(baseline, head):
             root = roots.get(change.key)
             if root is None or not change.content_changed or change.after_version is None:
                 continue
-            sha256 = sha256_of_bytes(change.after)
+            blob = change.after_version.blob
+            sha256 = self._hashes.get(blob) or sha256_of_bytes(change.after)
+            self._hashes[blob] = sha256
             if seen.get(_name(root, change.rel)) == sha256:
                 continue
             actor = self._actors.actor_of(root.directory / change.rel, sha256)
             if actor is None or actor.actor not in _PERSON:
                 found.add((change.key, change.rel))
         return frozenset(found)
+
+
+def _files_in(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    files = data.get("files")
+    return files if isinstance(files, dict) else {}
 
 
 def _name(root: ScopeRoot, rel: str) -> str:

@@ -142,10 +142,12 @@ class Workbench:
 
     def start_history(self) -> None:
         """Catch up with what changed while nobody looked, and recover a dead run. Slow the first time."""
-        self._recover()
-        self.parts.snapshots.observe(source="a scan on opening")
-        self._seen.start()
-        self._history_started.set()
+        try:
+            self._recover()
+        finally:
+            self.parts.snapshots.observe(source="a scan on opening")
+            self._seen.start()
+            self._history_started.set()
 
     def observe(self, changes: Changes) -> tuple[str, ...]:
         """Bring what was seen changing into the history; re-apply pins the agent overwrote. Returns the keys
