@@ -15,6 +15,15 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 
 
+# The last moment that the agents' own dates can name (ECMAScript's time range).
+LATEST_MS = 8_640_000_000_000_000
+
+
+def is_time(value: object) -> bool:
+    """Whether `value` is a moment since the epoch that every store and sidecar can hold."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LATEST_MS
+
+
 def system_clock() -> int:
     """UTC milliseconds since the epoch."""
     return time.time_ns() // 1_000_000

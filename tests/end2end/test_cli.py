@@ -212,6 +212,53 @@ def test_memory_lines_answer_each_line_and_a_bad_one_stops_nothing(
     assert entry == {"pinned": True, "accessCount": 2, "lastAccessedAt": 6, "lastWriteAt": 5}
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"command": []},
+        {"command": {}},
+        {"command": "view", "path": "/memories", "now": 10**30},
+        {"command": "create", "path": "/memories/global/x.md", "file_text": "x", "now": -1},
+        {"command": "view", "path": "/memories/global", "actor": ["x"]},
+        {"command": "save", "path": 5, "content": "x"},
+        {"command": "index", "workspace_id": 5},
+    ],
+    ids=str,
+)
+def test_an_odd_request_is_answered_and_the_next_one_too(
+    lines: Callable[..., Any], request_: dict[str, Any]
+) -> None:
+    odd, good = lines(request_, {"command": "view", "path": "/memories/global"})
+    assert odd["success"] is False
+    assert odd["error"]
+    assert ("kind" in odd) == (request_["command"] == "save")
+    assert good["success"]
+
+
+def test_memory_commands_are_kept_under_the_name_of_each_actor(
+    lines: Callable[..., Any], tmp_path: Path
+) -> None:
+    lines(
+        {"command": "create", "path": "/memories/global/agents.md", "file_text": "x"},
+        {"command": "create", "path": "/memories/global/mine.md", "file_text": "y", "actor": "user"},
+    )
+    from reverie.clock import system_clock
+    from reverie.memory.history import History
+
+    (repository,) = (tmp_path / "profile/data/history").glob("*.git")
+    history = History(repository, lock_dir=tmp_path / "locks", clock=system_clock)
+    newest = history.commits(limit=2)
+    assert {commit.actor for commit in newest} == {"agent", "user"}
+
+
+def test_a_home_that_cannot_be_read_hides_no_other(run: Run, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    answer = run("homes", "--json", "--home", str(tmp_path / "empty"), "--home", str(home), given=False)
+    assert answer.code == 1
+    assert [found["root"] for found in answer.json] == [str(home)]
+    assert answer.err.count("\n") == 1
+
+
 def test_save_is_a_compare_and_swap(lines: Callable[..., Any]) -> None:
     path = "/memories/global/s.md"
     created, taken = lines(

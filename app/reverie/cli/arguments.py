@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from reverie.clock import is_time
+
 TRIGGERS = ("manual", "compaction", "launch", "archive")
 
 COMMANDS: dict[str, str] = {
@@ -57,8 +59,20 @@ def build_parser() -> argparse.ArgumentParser:
                 "--engine", default="rules", metavar="rules|PROVIDER:MODEL", help="who does the thinking"
             )
         if name == "runs":
-            command.add_argument("--limit", type=int, metavar="N", help="at most N runs")
+            command.add_argument("--limit", type=_count, metavar="N", help="at most N runs")
     return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no count")
+    return int(text)
+
+
+def _time(text: str) -> int:
+    if not text.isdecimal() or not is_time(int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time in milliseconds since 1970")
+    return int(text)
 
 
 def _common(*, suppress: bool) -> argparse.ArgumentParser:
@@ -82,7 +96,7 @@ def _common(*, suppress: bool) -> argparse.ArgumentParser:
         help="machine output on stdout",
     )
     parser.add_argument(
-        "--now", type=int, metavar="MS", default=absent, help="recorded time, UTC ms since the epoch"
+        "--now", type=_time, metavar="MS", default=absent, help="recorded time, UTC ms since the epoch"
     )
     if not suppress:
         _add_context(parser, suppress=False)

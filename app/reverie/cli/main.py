@@ -83,11 +83,22 @@ def _homes(session: Session) -> int:
 
     given = session.arguments.home
     roots = given if given else [found.root for found in discover_homes()]
-    homes = [_home_json(open_parts(root, session.profile, session.clock)) for root in roots]
+    homes: list[dict[str, Any]] = []
+    errors: list[MendableError] = []
+    for root in roots:
+        try:
+            homes.append(_home_json(open_parts(root, session.profile, session.clock)))
+        except MendableError as error:
+            errors.append(error)
+    if errors and not homes:
+        raise errors[0]
+    for problem in errors:
+        answers.trouble(str(problem))
+    code = FAILED if errors else DONE
     if session.as_json:
         print_json(homes)
-        return DONE
-    if not homes:
+        return code
+    if not roots:
         print_text("No agent's home was found. Name one with --home DIR, or try `reverie --demo`.")
     for home in homes:
         counts = ", ".join(f"{count} {scope}" for scope, count in home["counts"].items())
@@ -100,7 +111,7 @@ def _homes(session: Session) -> int:
         print_table(rows)
         for problem in home["problems"]:
             answers.trouble(problem)
-    return DONE
+    return code
 
 
 def _home_json(parts: HomeParts) -> dict[str, Any]:

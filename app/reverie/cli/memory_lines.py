@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from reverie.clock import is_time
 from reverie.errors import Conflict, MendableError, StoreError
 from reverie.homes.base import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.commands import COMMANDS, MemoryCommands, normalise
@@ -45,7 +46,7 @@ class MemoryLines:
         self._workspace_id = workspace_id
         self._project = project
         self._changed: list[Path] = []
-        self._pinned = False
+        self._pinned_by = ""
 
     def answer_all(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         """One answer a line, blank lines aside; what changed goes into the history at the end."""
@@ -54,29 +55,35 @@ class MemoryLines:
                 if line.strip():
                     yield self.answer(line)
         finally:
-            if self._changed or self._pinned:
+            if self._changed:
+                self._parts.snapshots.observe(source="memory commands", dirty=self._changed)
+            if self._pinned_by:
                 self._parts.snapshots.record(
-                    actor="agent", source="memory commands", subject="Memory commands", dirty=self._changed
+                    actor=self._pinned_by, source="memory commands", subject="Pins", dirty=[]
                 )
 
     def answer(self, line: str) -> dict[str, Any]:
         """The answer to one line; never raises for what a person or a model can mend."""
         try:
             request = json.loads(line)
-            if not isinstance(request, dict):
-                raise StoreError("A line must be a JSON object.", reason="usage")
-            return self._dispatch(request)
         except (ValueError, RecursionError):
             return {"success": False, "error": "The line is not valid JSON."}
+        if not isinstance(request, dict):
+            return {"success": False, "error": "A line must be a JSON object."}
+        try:
+            return self._dispatch(request)
         except MendableError as error:
-            return {"success": False, "error": str(error)}
+            if request.get("command") != "save":
+                return {"success": False, "error": str(error)}
+            kind = "conflict" if isinstance(error, Conflict) else "error"
+            return {"success": False, "kind": kind, "error": str(error)}
 
     def _dispatch(self, request: Mapping[str, Any]) -> dict[str, Any]:
         command, now = request.get("command"), request.get("now")
         if command is not None and not isinstance(command, str):
             raise StoreError("command must be text.", reason="usage")
-        if now is not None and (not isinstance(now, int) or isinstance(now, bool)):
-            raise StoreError("now must be a whole number of milliseconds.", reason="usage")
+        if now is not None and not is_time(now):
+            raise StoreError("now must be a whole number of milliseconds since 1970.", reason="usage")
         self._clock.now = now
         actor = request.get("actor") or ("agent" if command in COMMANDS else "user")
         if actor not in _ACTORS:
@@ -114,23 +121,19 @@ class MemoryLines:
     @staticmethod
     def _save(store: MemoryStore, request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
         content, expected = request.get("content"), request.get("expected_sha256")
-        try:
-            if not isinstance(content, str) or not (expected is None or isinstance(expected, str)):
-                raise StoreError(
-                    "save needs content as text and expected_sha256 as text or null.", reason="usage"
-                )
-            return {"success": True, "sha256": store.save(_path(request), content, expected)}
-        except MendableError as error:
-            kind = "conflict" if isinstance(error, Conflict) else "error"
-            return {"success": False, "kind": kind, "error": str(error)}
+        if not isinstance(content, str) or not isinstance(expected, str | None):
+            raise StoreError(
+                "save needs content as text and expected_sha256 as text or null.", reason="usage"
+            )
+        return {"success": True, "sha256": store.save(_path(request), content, expected)}
 
-    def _pin(self, store: MemoryStore, request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
+    def _pin(self, store: MemoryStore, request: Mapping[str, Any], actor: str) -> dict[str, Any]:
         pinned = request.get("pinned")
         if not isinstance(pinned, bool):
             raise StoreError("pin needs pinned as true or false.", reason="usage")
         path = _path(request)
         store.pin(path, pinned)
-        self._pinned = True
+        self._pinned_by = actor
         return {"success": True, "output": f"{'Pinned' if pinned else 'Unpinned'} {path.strip()}."}
 
     def _index(self, store: MemoryStore, _request: Mapping[str, Any], _actor: str) -> dict[str, Any]:

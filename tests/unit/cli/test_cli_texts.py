@@ -1,0 +1,123 @@
+"""What commands print for people: short, plain, and safe whatever the memories hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from helpers.benches import NOW, with_op
+from reverie.cli import answers
+from reverie.cli.arguments import build_parser
+from reverie.cli.status_text import ago, status_lines
+from reverie.cli.tree_text import tree_lines
+from reverie.clock import DAY_MS, HOUR_MS
+from reverie.dream.coverage import Status
+from reverie.errors import Ambiguous, Unavailable
+
+
+def status(**changes: Any) -> Status:
+    record = {
+        "lastRunAt": NOW - 3 * HOUR_MS,
+        "trigger": "manual",
+        "summary": "merged \x1b[31mtwo",
+        "ops": [with_op("delete", "/memories/global/a.md")],
+    }
+    fields: dict[str, Any] = {
+        "workspace_record": record,
+        "project_record": None,
+        "global_record": record,
+        "latest_harvest": None,
+        "project_available": True,
+    }
+    return Status(**{**fields, **changes})
+
+
+def test_the_status_has_a_line_a_scope_and_never_only_where_there_could_have_been_a_run() -> None:
+    workspace, project, whole = status_lines(status(), now=NOW)
+    assert workspace.startswith("Workspace: 3 h ago, manual, 1 change - merged")
+    assert "\x1b" not in workspace
+    assert project == "Project: never"
+    assert whole.startswith("Global: 3 h ago")
+    assert "never" not in list(status_lines(status(project_available=False), now=NOW))[1]
+
+
+def test_a_harvest_has_its_own_line_with_its_error() -> None:
+    harvest = {"startedAt": NOW, "status": "failed", "acceptedCandidates": 0, "error": "no\x07 luck"}
+    line = list(status_lines(status(latest_harvest=harvest), now=NOW))[-1]
+    assert "failed" in line
+    assert "luck" in line
+    assert "\x07" not in line
+
+
+@pytest.mark.parametrize(
+    ("age", "text"),
+    [
+        (-5, "just now"),
+        (59_999, "just now"),
+        (60_000, "1 min ago"),
+        (HOUR_MS - 1, "59 min ago"),
+        (DAY_MS - 1, "23 h ago"),
+        (40 * DAY_MS, "40 d ago"),
+    ],
+)
+def test_an_age_is_told_in_the_largest_unit_that_fits(age: int, text: str) -> None:
+    assert ago(age) == text
+
+
+def test_a_tree_is_indented_with_remarks_and_hides_no_bad_name() -> None:
+    file = {"name": "a\nb\x1b.md", "size": 5, "pinned": True, "accessCount": 2, "description": "d"}
+    unseen = {"name": "big.md", "size": 200_000, "seenByAgent": False, "unseenReason": "too large"}
+    nodes = [
+        {"name": "global", "children": [{"name": "d", "children": [file]}, unseen]},
+        {"name": "project", "unavailable": "no project"},
+    ]
+    lines = list(tree_lines(nodes))
+    assert [line.partition("[")[0].rstrip() for line in lines[:2]] == ["global/", "  d/"]
+    assert "pinned" in lines[2]
+    assert "used 2 times" in lines[2]
+    assert "\x1b" not in lines[2]
+    assert "not seen by the agent: too large" in lines[3]
+    assert lines[4] == "project  (unavailable: no project)"
+
+
+def test_trouble_is_one_line_whatever_it_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    answers.trouble("two\nlines \x1b[0m and half a \ud800 character")
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "\x1b" not in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(Unavailable("gone"), 1), (Ambiguous("which?", choices=("a", "b")), 2)]
+)
+def test_an_error_has_its_code_and_its_reason(
+    error: Any, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answers.failed(error, as_json=True) == code
+    out = capsys.readouterr().out
+    assert f'"reason": "{error.reason}"' in out
+
+
+def test_the_operation_table_is_empty_without_operations() -> None:
+    assert answers.ops_rows([]) == []
+    rows = answers.ops_rows([with_op("rename", "/a", newPath="/b"), with_op("delete", "/c", applied=False)])
+    assert rows[1] == ("yes", "rename", "/a -> /b", "")
+    assert rows[2][0] == "no"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["runs", "--limit", "-1"],
+        ["runs", "--limit", "x"],
+        ["--now", "-5", "status"],
+        ["--now", "soon", "status"],
+        ["--now", "9" * 30, "status"],
+        ["consolidate", "--trigger", "boredom"],
+    ],
+)
+def test_wrong_usage_exits_2(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        build_parser().parse_args(words)
+    assert end.value.code == 2
