@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,9 +165,7 @@ class DreamRun:
             self._finish(self._stopped("cancelled", "Stopped from outside", "cancelled"))
             raise
         result = self._finish(end)
-        if end.changed:
-            self._snapshot_after(end)
-        return result
+        return self._with_history(result, end) if end.changed else result
 
     async def _attempts(self) -> _End:
         """The dream; once more, on what is there then, if all that went wrong is that somebody wrote a memory
@@ -222,16 +220,22 @@ class DreamRun:
             if not coverage.holds(record, **ids):
                 raise
 
-    def _snapshot_after(self, end: _End) -> None:
-        """The run is done and covered by now: a history that fails is reported, and catches up at the next
-        scan."""
+    def _with_history(self, result: RunResult, end: _End) -> RunResult:
+        """The history after. The run is done and covered by now: a history that fails is told, and catches up
+        at the next scan."""
         source = f"{self._request.trigger}, {self._engine.name}"
         try:
             self._parts.snapshots.record(
                 actor="dream", source=source, subject=end.summary, run_id=self._record.id, dirty=end.changed
             )
         except MendableError as error:
-            self._say("history", f"The history after the run was not written. {error}", level="warning")
+            trouble = f"The history after the run was not written. {error}"
+            try:
+                self._say("history", trouble, level="warning")
+            except MendableError as silent:
+                trouble = f"{trouble} {silent}"
+            return replace(result, summary=f"{result.summary} {trouble}")
+        return result
 
     def _prepare(
         self, overlay: DreamOverlay, ops: tuple[Mapping[str, Any], ...], coverage: Mapping[str, Any] | None

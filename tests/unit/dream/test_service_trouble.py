@@ -231,7 +231,23 @@ def test_a_history_that_fails_after_the_run_does_not_make_it_a_failed_one(
     result = dream(parts)
     assert result.outcome == "completed"
     assert parts.runs.load(result.run_id).outcome == "completed"
+    assert "history" in result.summary
     assert parts.activity.read()[0].event == "dream.history"
+
+
+def test_a_disk_that_fills_up_right_after_the_commit_point_raises_nothing(
+    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_from_here(*_args: object, **_more: object) -> None:
+        monkeypatch.setattr(type(parts.activity), "add", unavailable)
+        monkeypatch.setattr(type(parts.snapshots), "record", unavailable)
+        unavailable()
+
+    monkeypatch.setattr(RunStore, "finish", full_from_here)
+    monkeypatch.setattr(type(parts.snapshots), "observe", lambda *_args, **_more: None)
+    result = dream(parts)
+    assert result.outcome == "completed"
+    assert result.summary.count("disk is full") == 3
 
 
 def test_a_context_without_workspace_or_project_dreams_of_global_memory_alone(parts: HomeParts) -> None:
