@@ -1,4 +1,5 @@
-"""1,000 changes by a second process under an open window, reconcile timer and focus scan off: tree == disk."""
+"""1,000 changes by a second process under an open window, reconcile timer and focus scan off: tree ==
+disk."""
 
 from __future__ import annotations
 

@@ -1,26 +1,44 @@
-"""Pins and use of the memories of one home: the sidecar of formats/mux.md section 8.
+"""Pins and use of the memories of one home: the sidecar of formats/mux.md section 8, and its keeper.
 
-Every change is one read-modify-write of `files.sidecar`, so no other process of this profile loses an update and
-unknown fields survive. What the agent's loader would throw away is moved to `<sidecar>.rejected.json` beside it on the
-next save, never dropped. A home without a usage sidecar gets one in Reverie's own data directory.
+Every change is one read-modify-write through `files.sidecar`: between the Reverie processes of a profile none
+is lost, and unknown fields and entries that nobody touched stay as they are. What the agent's loader would
+throw away is moved to `<sidecar>.rejected.json` beside it on the next save, never dropped. A home without a
+usage sidecar gets one in Reverie's own data directory.
 
-Threading: any thread but the GUI's. Failure: `Unavailable`, `Busy`, `Conflict`; an unreadable sidecar reads as no
-entries and is set aside before the first write.
+Towards an agent app that overwrites its sidecar from memory there is a ledger (`memory.usage_deltas`) in
+Reverie's data directory. It is written ahead of each change, under the sidecar's lock, and knows the state
+that the change was made on, so that after a kill between the two writes the change has not happened. Every
+change, like `reapply_lost`, first puts back what the agent has overwritten.
+
+Threading: any thread but the GUI's. Failure: `Unavailable` (also when the home is gone: that is not "no
+pins"), `Busy`, `Conflict`, and nothing changed. An unreadable sidecar reads as no entries, as for the agent,
+and is set aside before the first write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from reverie.clock import Clock
+from reverie.errors import MendableError, Unavailable
+from reverie.files.directory import ensure_private
+from reverie.files.jsjson import stringify
+from reverie.files.lock import file_lock
 from reverie.files.sidecar import Sidecar
-from reverie.homes.base import Home
+from reverie.homes.base import Home, ScopeRoot
 from reverie.memory import usage_entries as rules
+from reverie.memory.usage_deltas import Ledger, put_back
 from reverie.memory.usage_entries import UNUSED as UNUSED
-from reverie.memory.usage_entries import Entries
+from reverie.memory.usage_entries import Entries, unescaped
 from reverie.memory.usage_entries import Usage as Usage
+from reverie.memory.usage_ledger import LedgerFile
+
+LEDGER = "usage-deltas.json"
 
 
 class UsageLog:
@@ -28,59 +46,187 @@ class UsageLog:
 
     def __init__(self, home: Home, *, own_sidecar: Path, lock_dir: Path, clock: Clock) -> None:
         path = home.usage_sidecar or own_sidecar
-        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
-        self._rejected = Sidecar(path.with_name(path.name + ".rejected.json"), lock_dir=lock_dir, clock=clock)
+        rejected = path.with_name(f"{path.name}.rejected.json")
+        self._home = home
+        self._lock_dir = lock_dir
         self._clock = clock
+        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
+        self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock)
+        # A sidecar of our own is overwritten by nobody.
+        self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if home.usage_sidecar is not None else None
 
     def load(self) -> dict[str, Usage]:
         """Every entry that says something, by logical key."""
+        self._require_home()
         return rules.usages(self._sidecar.read().data)
 
     def record_read(self, key: str) -> None:
-        self._update(lambda entries: rules.note_use(entries, key, self._clock(), write=False))
+        """Count one use."""
+        self._change(lambda entries: rules.note_use(entries, key, self._clock(), write=False), [key])
 
     def record_write(self, key: str) -> None:
-        self._update(lambda entries: rules.note_use(entries, key, self._clock(), write=True))
+        """Count one use that was a write."""
+        self._change(lambda entries: rules.note_use(entries, key, self._clock(), write=True), [key])
 
     def set_pinned(self, key: str, pinned: bool) -> None:
-        """Pin (counted as a use) or unpin (statistics stay)."""
-        self._update(lambda entries: rules.note_pin(entries, key, pinned, self._clock()))
+        """Pin, which counts as use, or unpin, which does not: the statistics stay."""
+        self._change(lambda entries: rules.note_pin(entries, key, pinned, self._clock()), [key])
 
     def rename(self, old_key: str, new_key: str) -> None:
-        """Move an entry and those below it, and count one write on the new key."""
-        self._update(lambda entries: rules.note_rename(entries, old_key, new_key, self._clock()))
+        """Move the entry and those below it, over whatever is there, and count one write on the new key."""
+        self._change(
+            lambda entries: rules.note_rename(entries, old_key, new_key, self._clock()),
+            subtrees=[old_key, new_key],
+        )
 
     def delete(self, key: str) -> None:
-        """Drop an entry and those below it."""
-        self._update(lambda entries: rules.note_delete(entries, key))
+        """Drop the entry and those below it."""
+        self._change(lambda entries: rules.note_delete(entries, key), subtrees=[key])
 
     def apply_delta(self, before: Mapping[str, Usage | None], after: Mapping[str, Usage | None]) -> None:
-        """Three-way, field by field: what still is as in `before` becomes as in `after`."""
+        """Three-way, field by field: what is still as in `before` becomes as in `after`; the rest stays."""
         if before or after:
-            self._update(lambda entries: rules.merge(entries, before, after))
+            self._change(lambda entries: rules.merge(entries, before, after), [*before, *after])
 
-    def _update(self, change: Callable[[Entries], object]) -> None:
-        def apply(data: dict[str, Any]) -> dict[str, Any]:
-            entries = data.get("entries")
-            if not isinstance(entries, dict):
-                if entries is not None:
-                    self._keep_rejected({"entries": entries})
-                entries = data["entries"] = {}
-            rejected = rules.take_rejects(entries)
-            if rejected:
-                self._keep_rejected(rejected)
-            change(entries)
-            rules.prune(entries)
-            return data
+    def reapply_lost(self) -> tuple[str, ...]:
+        """Put back what the agent has overwritten; returns the keys put back since this was last asked."""
+        if self._ledger is None or self._ledger.read() == Ledger():
+            return ()
+        return self._change(lambda entries: None, tell=True)
 
-        self._sidecar.update(apply)
+    def _require_home(self) -> None:
+        if not self._home.available():
+            raise Unavailable(
+                f"Pins and use of the memories in {self._home.root} cannot be reached:",
+                cause="the home is not there now.",
+                next_step="Bring it back, or choose another home.",
+            )
+
+    def _change(
+        self,
+        rule: Callable[[Entries], object],
+        keys: Iterable[str] = (),
+        *,
+        subtrees: Iterable[str] = (),
+        tell: bool = False,
+    ) -> tuple[str, ...]:
+        """Apply `rule`, which changes no entries but those named; with `tell` returns the keys put back."""
+        self._require_home()
+        if self._ledger is None:
+            ensure_private(self._sidecar.path.parent)
+        request = _Request(rule, tuple(keys), tuple(subtrees), tell, self._clock(), self._file_test())
+        base: Ledger | None = None
+        outcome: _Outcome | None = None
+
+        # What this does elsewhere only the holder of the sidecar's lock does, and a second call does it over.
+        def change(data: dict[str, Any]) -> dict[str, Any] | None:
+            nonlocal base, outcome
+            if self._ledger is not None and base is None:
+                base = self._ledger.read()
+            kept = base if outcome is None else outcome.ledger
+            outcome = _outcome(data, base, request)
+            if outcome.rejected:
+                self._keep_rejected(outcome.rejected)
+            if self._ledger is not None and outcome.ledger != kept:
+                self._ledger.write(outcome.ledger)
+            return outcome.data
+
+        try:
+            self._sidecar.update(change)
+        except MendableError:
+            if base is not None and outcome is not None:
+                self._take_back(outcome.ledger, base)
+            raise
+        return () if outcome is None else outcome.told
+
+    def _take_back(self, ledger: Ledger, base: Ledger) -> None:
+        """A change that was refused is not to be made later on, as one that the agent overwrote."""
+        with file_lock(self._lock_dir, self._sidecar.path):
+            if self._ledger is not None and self._ledger.read().version == ledger.version:
+                self._ledger.write(base)
 
     def _keep_rejected(self, rejected: Mapping[str, Any]) -> None:
         def add(kept: dict[str, Any]) -> dict[str, Any]:
             for key, raw in rejected.items():
                 versions = kept.setdefault(key, [])
-                if raw not in versions:
+                if isinstance(versions, list) and raw not in versions:
                     versions.append(raw)
             return kept
 
         self._rejected.update(add)
+
+    def _file_test(self) -> Callable[[str], bool]:
+        """Whether a key stands for something on disk; the home is asked for its stores at the first call."""
+        roots: list[ScopeRoot] = []
+
+        def exists(key: str) -> bool:
+            if not roots:
+                roots.extend(self._home.roots())
+            return any(self._stands_for(root, key) for root in roots)
+
+        return exists
+
+    def _stands_for(self, root: ScopeRoot, key: str) -> bool:
+        if root.usage_prefix is None or not key.startswith(root.usage_prefix):
+            return False
+        component = key[len(root.usage_prefix) :]
+        return any(
+            self._home.usage_key(root, rel) == key and os.path.lexists(f"{root.directory}/{rel}")
+            for rel in (unescaped(component), component)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A change of the entries with these keys, and of those in and below the directories of `subtrees`."""
+
+    rule: Callable[[Entries], object]
+    keys: tuple[str, ...]
+    subtrees: tuple[str, ...]
+    tell: bool
+    now: int
+    exists: Callable[[str], bool]
+
+    def states(self, entries: Entries, also: Iterable[str] = ()) -> dict[str, Usage | None]:
+        keys = [*also, *self.keys, *(key for top in self.subtrees for key in rules.keys_below(entries, top))]
+        return {key: rules.usage_of(entries[key]) if key in entries else None for key in keys}
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a change comes to; `data` None: the sidecar stays as it is."""
+
+    data: dict[str, Any] | None
+    ledger: Ledger
+    rejected: Mapping[str, Any]
+    told: tuple[str, ...]
+
+
+def _outcome(data: dict[str, Any], base: Ledger | None, request: _Request) -> _Outcome:
+    """Put back what was lost, then make the change. `base` None: nobody overwrites this sidecar."""
+    raw = data.get("entries")
+    entries = raw if isinstance(raw, dict) else {}
+    rejected = {"entries": raw} if raw is not None and raw is not entries else rules.take_rejects(entries)
+    found = _version(entries)
+    ledger = Ledger() if base is None else base.as_of(found)
+    before = ledger
+    if data and ledger.deltas and ledger.version != found:
+        lost = put_back(ledger.deltas, entries, request.exists)
+        untold = tuple(dict.fromkeys([*ledger.untold, *lost]))
+        ledger = replace(ledger, version=found, deltas={}, untold=untold)
+    told = ledger.untold if request.tell else ()
+    ledger = replace(ledger, untold=()) if request.tell else ledger
+    states = request.states(entries)
+    request.rule(entries)
+    if _version(entries) == found:
+        return _Outcome(None, ledger, {}, told)
+    rules.prune(entries)
+    data["entries"] = entries
+    ledger = ledger.with_changes(states, request.states(entries, states), request.now)
+    origin = found, replace(before, origin=None)
+    return _Outcome(data, replace(ledger, version=_version(entries), origin=origin), rejected, told)
+
+
+def _version(entries: Entries) -> str:
+    """The same for the same entries in the same order, however their file is written."""
+    return hashlib.sha256(stringify(entries)).hexdigest()

@@ -101,8 +101,12 @@ def put(entries: Entries, key: str, usage: Usage | None) -> None:
         entries.pop(key, None)
         return
     raw = entries.get(key)
-    unknown = raw if isinstance(raw, dict) else {}
-    entries[key] = {**unknown, **{spelt: getattr(usage, name) for name, spelt in _NAMES.items()}}
+    entries[key] = {**(raw if isinstance(raw, dict) else {}), **spelt(usage)}
+
+
+def spelt(usage: Usage) -> dict[str, Any]:
+    """A raw entry that says `usage`."""
+    return {name: getattr(usage, attribute) for attribute, name in _NAMES.items()}
 
 
 def merge(entries: Entries, before: Mapping[str, Usage | None], after: Mapping[str, Usage | None]) -> None:

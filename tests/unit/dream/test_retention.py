@@ -50,7 +50,8 @@ def test_of_a_harvest_inbox_only_its_candidates_count() -> None:
     inbox = "/memories/workspace/harvest/summary-1.md"
     text = (
         "---\ndescription: Harvested memory candidates for compaction 1\n---\n# Harvest inbox: compaction 1\n"
-        "Source boundary: x\n## preference\n\nNever retry a 409.\n\nEvidence: u1\nConfidence: 0.9\nRationale: said so\n"
+        "Source boundary: x\n## preference\n\nNever retry a 409.\n\n"
+        "Evidence: u1\nConfidence: 0.9\nRationale: said so\n"
     )
     assert not judge_retention({inbox: text, A: "- never retry a `409`"}, {A: "- never retry a `409`"}).lost
     assert judge_retention({inbox: text, A: "other"}, {A: "other"}).blocked_deletes == (inbox,)

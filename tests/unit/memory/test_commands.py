@@ -201,7 +201,9 @@ def test_a_scope_with_a_thousand_files_takes_no_more_but_dot_files_do_not_count(
 
 def test_replace_needs_exactly_one_match_and_names_the_lines_of_several(bench: Bench) -> None:
     bench.ok("create", path="/memories/global/r.md", file_text="aaa\nb\naa\n")
-    assert "lines 1, 3" in bench.refused("str_replace", path="/memories/global/r.md", old_str="aa", new_str="")
+    assert "lines 1, 3" in bench.refused(
+        "str_replace", path="/memories/global/r.md", old_str="aa", new_str=""
+    )
     bench.refused("str_replace", path="/memories/global/r.md", old_str="zz", new_str="")
     bench.refused("str_replace", path="/memories/global/r.md", old_str="", new_str="x")
     bench.refused("str_replace", path="/memories/global/machines", old_str="x", new_str="")

@@ -262,8 +262,12 @@ WORDS = st.lists(
             "\u2028",
             "\x85",
             "\ufeff",
+            "\xa0",
+            "\r",
+            "\n",
+            "\nb: ",
+            "\ndescription: ",
         ]
-        + ["\u00a0", "\r", "\n", "\nb: ", "\ndescription: "]
     ),
     max_size=8,
 ).map("".join)
