@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from reverie.memory.paths import parse_memory_path
 
 _WORDS = re.compile(r"\w+")
-_LEAD = re.compile(r"^\s*(?:description:|[-*+>]|\d+[.)])\s+")
+_LEAD = re.compile(r"^\s*(?:description:|[-*+>]|\d+[.)])(?:\s+|$)")
 _INBOX = "/memories/workspace/harvest/"
 _INBOX_NOISE = re.compile(
     r"^(?:---|description:|# Harvest inbox|## |Source boundary:|Summary message:"

@@ -53,8 +53,14 @@ def home(tmp_path: Path) -> MuxHome:
 
 
 @pytest.fixture
-def log(home: MuxHome, tmp_path: Path) -> UsageLog:
-    return log_of(home, tmp_path)
+def clock() -> Time:
+    """One clock for Reverie and the agent, as on one machine."""
+    return Time()
+
+
+@pytest.fixture
+def log(home: MuxHome, tmp_path: Path, clock: Time) -> UsageLog:
+    return log_of(home, tmp_path, clock)
 
 
 def sidecar(home: MuxHome) -> Path:
@@ -263,11 +269,6 @@ class Agent:
     def _save(self) -> None:
         kept = {key: entry for key, entry in self._entries.items() if entry != spelt(Usage())}
         self._path.write_text(json.dumps({"entries": kept}, indent=2), encoding="utf-8")
-
-
-@pytest.fixture
-def clock() -> Time:
-    return Time()
 
 
 @pytest.fixture
