@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QP
 from PySide6.QtSvg import QSvgRenderer
 
 from reverie.resources import resource
-from reverie.ui.theme import dimmed, mixed
+from reverie.ui.theme import dimmed
 
 NAMES = (
     "archived", "cancel", "check", "close", "companion", "consolidate", "copy", "delete", "edited", "error",
@@ -21,7 +21,7 @@ NAMES = (
     "project", "refresh", "rename", "reverie", "runs", "save", "undo", "warning", "workspace",
 )  # fmt: skip
 
-_SIZES = (16, 24)
+SIZE = 16
 
 
 class Icons:
@@ -40,13 +40,10 @@ class Icons:
         palette = QGuiApplication.palette()
         text = palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.ButtonText)
         back = palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Button)
-        normal = color or dimmed(text, back)
-        disabled = mixed(normal, back, 0.4)
         icon = QIcon()
-        for size in _SIZES:
-            for ratio in (1.0, 2.0):
-                icon.addPixmap(self.pixmap(name, size, normal, ratio), QIcon.Mode.Normal)
-                icon.addPixmap(self.pixmap(name, size, disabled, ratio), QIcon.Mode.Disabled)
+        # The style makes the disabled one. A sharper one is drawn only where some screen needs it.
+        for ratio in sorted({1.0, QGuiApplication.instance().devicePixelRatio()}):
+            icon.addPixmap(self.pixmap(name, SIZE, color or dimmed(text, back), ratio))
         return icon
 
     def pixmap(self, name: str, size: int, color: QColor, ratio: float = 1.0) -> QPixmap:

@@ -356,8 +356,9 @@ def test_a_deleted_memory_that_the_agent_made_anew_keeps_only_its_new_life(
 ):
     log.delete("global:preferences.md")
     stale.use("global:preferences.md", write=True)
+    used_at = clock.now
     assert log.reapply_lost() == ("global:preferences.md",)
-    assert log.load()["global:preferences.md"] == Usage(False, 1, clock.now, clock.now)
+    assert log.load()["global:preferences.md"] == Usage(False, 1, used_at, used_at)
 
 
 def test_use_of_a_memory_that_is_gone_is_not_brought_back(home: MuxHome, log: UsageLog, stale: Agent):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reverie.homes.base import Companion, Scope
 from reverie.memory.paths import ROOT, parse_memory_path, utf16_key
@@ -48,9 +48,9 @@ class FolderData:
         return f"{ROOT}/{self.scope.value}/{self.rel}"
 
 
-@dataclass(frozen=True, slots=True)
-class FileData:
-    """A memory. With `names_only` nothing but its name is known yet."""
+class FileData(NamedTuple):
+    """A memory. With `names_only` nothing but its name is known yet. A named tuple, for there are ten
+    thousands."""
 
     scope: Scope
     file: MemoryFile
@@ -200,7 +200,8 @@ class _ScopeBuild:
     def _content(self, listing: ScopeListing) -> tuple[Node, ...]:
         in_folder: dict[str, list[Node]] = {}
         for file in listing.files:
-            in_folder.setdefault(file.rel.rpartition("/")[0], []).append(self._file(file))
+            folder, _, name = file.rel.rpartition("/")
+            in_folder.setdefault(folder, []).append(self._file(file, name))
         folders = _with_ancestors([*listing.directories, *in_folder])
         below: dict[str, list[tuple[str, Node]]] = {}
         notes: dict[str, int] = {}
@@ -218,16 +219,11 @@ class _ScopeBuild:
             below.setdefault(parent, []).append((name, node))
         return (*_sorted_folders(below.get("", [])), *in_folder.get("", []))
 
-    def _file(self, file: MemoryFile) -> Node:
+    def _file(self, file: MemoryFile, name: str) -> Node:
         path = self.prefix + file.rel
-        changed = path in self.changed
+        data = FileData(self.scope, file, path in self.changed, self.names_only)
         old = self.previous.files.get(path)
-        if old is not None and old.data.changed == changed and old.data.names_only == self.names_only:
-            same = old.data.file is file or old.data.file == file
-            node = old if same else Node(old.key, FileData(self.scope, file, changed, self.names_only))
-        else:
-            data = FileData(self.scope, file, changed, self.names_only)
-            node = Node("f:" + data.name, data)
+        node = old if old is not None and old.data == data else Node("f:" + name, data)
         self.files[path] = node
         return node
 
