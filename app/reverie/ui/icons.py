@@ -42,7 +42,7 @@ class Icons:
         back = palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Button)
         icon = QIcon()
         # The style makes the disabled one. A sharper one is drawn only where some screen needs it.
-        for ratio in sorted({1.0, QGuiApplication.instance().devicePixelRatio()}):
+        for ratio in sorted({1.0, *(screen.devicePixelRatio() for screen in QGuiApplication.screens())}):
             icon.addPixmap(self.pixmap(name, SIZE, color or dimmed(text, back), ratio))
         return icon
 
