@@ -303,8 +303,9 @@ def test_it_is_put_back_on_top_of_what_the_agent_counted_on_the_same_memory(
 ):
     log.set_pinned(A, True)
     stale.use(A, write=True)
+    used = clock.now
     assert log.reapply_lost() == (A,)
-    assert log.load()[A] == Usage(True, 9, clock.now, clock.now) or log.load()[A].access_count == 9
+    assert log.load()[A] == Usage(True, 9, used, used)
 
 
 @pytest.mark.parametrize("uses", [0, 1, 3])
@@ -421,8 +422,10 @@ def test_a_change_made_after_the_loss_is_kept_as_well(log: UsageLog, stale: Agen
     stale.use(B)
     log.set_pinned(B, True)
     stale.use(A)
-    assert log.reapply_lost() == (*(A, B)[1:],) or log.load()[B].pinned
+    # Of the first it is only told: it was put back by the second, and the agent has overwritten it again.
+    assert log.reapply_lost() == (A, B)
     assert log.load()[B].pinned
+    assert not log.load()[A].pinned
 
 
 def test_the_ledger_is_shared_by_all_processes_of_the_profile(home: MuxHome, tmp_path: Path, stale: Agent):
@@ -475,11 +478,13 @@ def killed_at(step: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("step", ["temp", "fsync"])
-def test_a_change_that_a_kill_prevented_is_never_made_later(home: MuxHome, log: UsageLog, step: str):
+def test_a_change_that_a_kill_prevented_is_never_made_later(
+    home: MuxHome, log: UsageLog, clock: Time, step: str
+):
     log.set_pinned(B, True)
     with killed_at(step):
         log.set_pinned(A, True)
-    agent = Agent(home, Time())
+    agent = Agent(home, clock)
     assert log.reapply_lost() == ()
     assert not log.load()[A].pinned
     agent.use("global:preferences.md")
