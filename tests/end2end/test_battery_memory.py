@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from helpers.battery import BATTERY, cases, play
+from helpers.battery import BATTERY, cases, play, small_home, speak_here
 from helpers.benches import NOW
 
 _FILES = sorted(path.stem for path in BATTERY.glob("*.jsonl") if path.stem != "rails")
@@ -38,6 +38,27 @@ def test_a_second_process_answers_as_this_one_does(case: dict[str, Any], tmp_pat
         return [json.loads(line) for line in done.stdout.decode().split("\n") if line]
 
     play(case, tmp_path, speak)
+
+
+def test_a_file_far_over_the_cap_is_refused_without_being_read(tmp_path: Path) -> None:
+    home = small_home(tmp_path)
+    (home / "memory/global").mkdir(parents=True)
+    with (home / "memory/global/huge.md").open("wb") as file:
+        file.write(b"---\ndescription: huge\n---\n")
+        file.truncate(1 << 40)
+    path = "/memories/global/huge.md"
+    asks = [
+        {"command": "view", "path": path},
+        {"command": "view", "path": path, "offset": 1, "limit": 1},
+        {"command": "read", "path": path},
+        {"command": "str_replace", "path": path, "old_str": "huge"},
+        {"command": "insert", "path": path, "insert_line": 0, "insert_text": "x"},
+        {"command": "index"},
+    ]
+    answers = speak_here(home, tmp_path / "profile", [json.dumps(ask) for ask in asks])
+    assert [answer["success"] for answer in answers] == [False] * 5 + [True]
+    assert all("too large" in answer["error"] for answer in answers[:5])
+    assert answers[5]["entries"][0]["description"] == "huge"
 
 
 def test_every_line_of_the_battery_says_a_rule_of_its_own() -> None:
