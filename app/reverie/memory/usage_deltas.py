@@ -50,9 +50,7 @@ class Ledger:
 
     def as_of(self, version: str) -> Ledger:
         """This ledger; the one before it if the file shows that the last change died on its way."""
-        if self.origin is not None and version != self.version and version == self.origin[0]:
-            return self.origin[1]
-        return self
+        return self.origin[1] if self.origin is not None and self.origin[0] == version else self
 
     def with_changes(
         self, before: Mapping[str, Usage | None], after: Mapping[str, Usage | None], now: int
@@ -88,7 +86,7 @@ def _is_lost(key: str, delta: Delta, now: Usage, exists: Callable[[str], bool]) 
         return before == UNUSED and exists(key)
     if before.pinned != after.pinned != now.pinned:
         # Our marks without our pin: somebody who had seen it took it away.
-        return not (_marks(now) == _marks(after) != _marks(before))
+        return _marks(now) != _marks(after)
     return not _grew_from(after, now)
 
 

@@ -47,6 +47,7 @@ LOWERED = Delta(Usage(False, 6, 20, 20), Usage(False, 5, 10, 8), NOW)
         (UNPIN, Usage(True, 7, 30, 8), Usage(False, 7, 30, 8)),
         (READ, Usage(False, 5, 10, 8), Usage(False, 6, 20, 8)),
         (READ, Usage(False, 6, 30, 8), Usage(False, 7, 30, 8)),
+        (READ, Usage(False, 6, 15, 8), Usage(False, 7, 20, 8)),
         (WRITE, Usage(False, 6, 30, 8), Usage(False, 7, 30, 20)),
         (FIRST, None, Usage(False, 1, 20, 20)),
         (GONE, Usage(True, 5, 10, 8), None),
