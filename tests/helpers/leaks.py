@@ -6,6 +6,7 @@ only when something has imported Qt. Threads of debuggers and runners, named in 
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 import traceback
@@ -17,15 +18,18 @@ import pytest
 
 _GRACE_S = 2.0
 _LASTING = ("pydev", "pytest_timeout")
-_origins: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_origins: WeakKeyDictionary[Any, traceback.StackSummary] = WeakKeyDictionary()
 _qthreads: list[Any] = []
 _start_thread = threading.Thread.start
 
 
-def _origin() -> str:
-    frames = traceback.extract_stack(sys._getframe(2), limit=12)
-    runner = ("_pytest", "pluggy")
-    return "".join(traceback.format_list(f for f in frames if not any(part in f.filename for part in runner)))
+def _origin() -> traceback.StackSummary:
+    """Where we are, without the source lines: reading those would touch files on the thread that is
+    watched."""
+    walk = itertools.islice(traceback.walk_stack(sys._getframe(2)), 12)
+    frames = traceback.StackSummary.extract(walk, lookup_lines=False)
+    frames.reverse()
+    return frames
 
 
 def _start_and_remember(thread: threading.Thread) -> None:
@@ -55,7 +59,10 @@ def _running_qthreads() -> list[Any]:
 
 
 def _describe(kind: str, thread: Any, name: str) -> str:
-    return f"{kind} {name!r} is still running; it was started here:\n{_origins.get(thread, '  (unknown)')}"
+    runner = ("_pytest", "pluggy")
+    frames = [f for f in _origins.get(thread, ()) if not any(part in f.filename for part in runner)]
+    where = "".join(traceback.format_list(frames)) or "  (unknown)"
+    return f"{kind} {name!r} is still running; it was started here:\n{where}"
 
 
 @pytest.fixture(autouse=True)

@@ -241,7 +241,7 @@ def add(activity: Activity, event: str, text: str) -> None:
 def test_what_another_process_decides_appears_by_itself(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     driver.do("view.activity")
-    tab = driver.window.services.activity
+    tab = driver.services.activity
     driver.until(lambda: not driver.window.lanes.scan.busy)
     activity = activity_of(windows, driver)
     add(activity, "writer.not-due", "Not due.")
@@ -259,10 +259,10 @@ def test_what_another_process_decides_appears_by_itself(windows: Windows, home: 
 def test_what_was_decided_while_nobody_looked_is_read_on_coming_back(windows: Windows, home: Path) -> None:
     driver = windows.open(home, watching=False)
     add(activity_of(windows, driver), "writer.failed", "The server hung up.")
-    assert driver.window.services.activity.list.decisions.rowCount() == 0
+    assert driver.services.activity.list.decisions.rowCount() == 0
     driver.do("view.activity")
-    driver.until(lambda: driver.window.services.activity.list.decisions.rowCount() == 1)
-    assert driver.window.services.activity.list.currentIndex().row() == -1
+    driver.until(lambda: driver.services.activity.list.decisions.rowCount() == 1)
+    assert driver.services.activity.list.currentIndex().row() == -1
     driver.do("view.memory")
     assert driver.tab.isVisible()
 
@@ -275,7 +275,7 @@ def test_a_consolidation_stands_among_what_runs_and_can_be_cancelled(windows: Wi
         "hold", lambda _control: held.wait(10), done=lambda _nothing: None
     )
     driver.do("dream.preview")
-    running = driver.window.services.activity.running
+    running = driver.services.activity.running
     assert running.ids == (BY_HAND,)
     running.line(BY_HAND).button.click()
     held.set()
@@ -300,8 +300,8 @@ def test_a_run_of_another_process_is_shown_and_only_that_one_can_stop_it(
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        driver.window.services.activity_control._ask_who_works()
-        running = driver.window.services.activity.running
+        driver.services.activity_control._ask_who_works()
+        running = driver.services.activity.running
         driver.until(lambda: running.ids == (name,))
         assert str(process.pid) in running.line(name).text.text()
         assert running.line(name).button.isHidden()
@@ -312,7 +312,7 @@ def test_a_run_of_another_process_is_shown_and_only_that_one_can_stop_it(
 
 def test_debug_logging_is_switched_on_and_off(windows: Windows, home: Path, quiet_log: None) -> None:
     driver = windows.open(home, watching=False)
-    tab = driver.window.services.activity
+    tab = driver.services.activity
     driver.do("view.activity")
     logging.getLogger("reverie").setLevel(logging.INFO)
     tab.shown.emit()

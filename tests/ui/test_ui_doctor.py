@@ -160,9 +160,9 @@ def quiet_log() -> Iterator[None]:
 
 def examined(driver: Any) -> Any:
     driver.do("view.doctor")
-    control = driver.window.services.doctor_control
-    driver.until(lambda: bool(driver.window.services.doctor.findings) and not control.busy)
-    return driver.window.services.doctor
+    control = driver.services.doctor_control
+    driver.until(lambda: bool(driver.services.doctor.findings) and not control.busy)
+    return driver.services.doctor
 
 
 def state(tab: Any, check: str) -> str:
@@ -179,7 +179,7 @@ def test_it_names_the_switch_and_one_press_mends_it(windows: Windows, home: Path
     assert settings.system1.enabled
     # The window hosts the services from now on.
     home_id = driver.session.info.id
-    driver.until(lambda: driver.window.services.host.words(home_id).text == "Services on")
+    driver.until(lambda: driver.services.host.words(home_id).text == "Services on")
     driver.until(
         lambda: (
             state(tab, "services") == "pass"
@@ -193,7 +193,7 @@ def test_it_names_the_switch_and_one_press_mends_it(windows: Windows, home: Path
 def test_another_workspace_is_examined_when_it_is_selected(windows: Windows, home: Path) -> None:
     driver = windows.open(home, watching=False)
     tab = examined(driver)
-    control = driver.window.services.doctor_control
+    control = driver.services.doctor_control
     assert control._context.workspace_id == ACME
     driver.choose(INGEST)
     driver.until(lambda: bool(tab.findings) and control._context.workspace_id == INGEST and not control.busy)
@@ -232,7 +232,7 @@ def test_debug_logging_is_switched_on_here_too(windows: Windows, home: Path, qui
     row.button.click()
     driver.until(log_level.is_debug)
     driver.until(lambda: tab.rows.row("log-level").button.isHidden())
-    assert driver.window.services.activity.debug_log.isChecked()
+    assert driver.services.activity.debug_log.isChecked()
 
 
 def test_a_test_of_the_model_is_made_on_request_only(windows: Windows, home: Path) -> None:
@@ -245,10 +245,8 @@ def test_a_test_of_the_model_is_made_on_request_only(windows: Windows, home: Pat
     assert state(tab, "model-reachable") == "pass"
     tab.probe.click()
     assert tab.bar.isVisible()
-    driver.until(
-        lambda: state(tab, "model-reachable") == "fail" and not driver.window.services.doctor_control.busy
-    )
+    driver.until(lambda: state(tab, "model-reachable") == "fail" and not driver.services.doctor_control.busy)
     tab.look.click()
-    driver.until(lambda: not driver.window.services.doctor_control.busy)
+    driver.until(lambda: not driver.services.doctor_control.busy)
     # What was found out is not forgotten by merely looking again.
     assert state(tab, "model-reachable") == "fail"

@@ -20,7 +20,7 @@ ON = "[system1]\nenabled = true\n"
 
 
 def label(driver: Any) -> str:
-    return str(driver.window.services.label.text())
+    return str(driver.services.label.text())
 
 
 def holder(windows: Windows, driver: Any) -> LeaseHolder | None:
@@ -28,7 +28,7 @@ def holder(windows: Windows, driver: Any) -> LeaseHolder | None:
 
 
 def idle(driver: Any) -> None:
-    driver.until(lambda: not driver.window.services.host.busy)
+    driver.until(lambda: not driver.services.host.busy)
 
 
 def test_nothing_is_hosted_while_no_switch_is_on(windows: Windows, home: Path) -> None:
@@ -48,7 +48,7 @@ def test_either_switch_brings_the_services_and_closing_gives_the_lease_back(
     driver = windows.open(home)
     if by == "background":
         windows.settings(f"[background.{driver.session.info.id}]\nenabled = true\nruns_per_day = 0\n")
-        driver.window.services.host.look_again()
+        driver.services.host.look_again()
     driver.until(lambda: label(driver) == "Services on")
     held = holder(windows, driver)
     assert held is not None
@@ -76,9 +76,9 @@ def test_where_another_process_hosts_this_one_views_and_takes_over(windows: Wind
     leases = Leases(windows.profile.leases_database)
     with leases.acquire(host_lease_name(driver.session.info.id), purpose="somebody else"):
         windows.settings(ON)
-        driver.window.services.host.look_again()
+        driver.services.host.look_again()
         driver.until(lambda: label(driver) == "Services elsewhere")
-        assert "somebody else" in driver.window.services.label.toolTip()
+        assert "somebody else" in driver.services.label.toolTip()
     driver.until(lambda: label(driver) == "Services on")
     driver.settle()
 
@@ -92,9 +92,9 @@ def test_a_pause_ends_what_runs_and_is_taken_back(windows: Windows, home: Path) 
     assert label(driver) == "Services paused"
     assert driver.window.actions_["services.pause"].isChecked()
     driver.do("view.activity")
-    assert "paused" in driver.window.services.activity.services.text
-    driver.window.services.activity.services.button("resume").click()
-    assert driver.window.services.activity.services.isHidden()
+    assert "paused" in driver.services.activity.services.text
+    driver.services.activity.services.button("resume").click()
+    assert driver.services.activity.services.isHidden()
     driver.until(lambda: label(driver) == "Services on")
     driver.settle()
 
@@ -108,10 +108,10 @@ def test_a_run_of_the_services_stands_in_activity_and_cancel_pauses_them(
         windows.settings(f"{ON}interval = 1\nmodel = {model}\n{server.settings_toml('test', 'openai')}")
         driver = windows.open(home)
         driver.until(lambda: label(driver) == "Services on" and driver.session.keeper.ready)
-        host = driver.window.services.host._hosts[driver.session.info.id]
+        host = driver.services.host._hosts[driver.session.info.id]
         driver.until(lambda: host.wait_until_ready(0.0))
         driver.do("view.activity")
-        running = driver.window.services.activity.running
+        running = driver.services.activity.running
         say_turns(home / "sessions" / ACME, 40, ["Hello."], at=system_clock())
         driver.until(lambda: len(running.ids) == 1)
         (name,) = running.ids
@@ -138,7 +138,7 @@ def test_turns_on_disk_lead_to_a_run_in_the_window_and_the_tree_shows_what_it_wr
     windows.settings(f'{ON}interval = 2\nmodel = "rules"\n')
     driver = windows.open(home)
     driver.until(lambda: label(driver) == "Services on" and driver.session.keeper.ready)
-    host = driver.window.services.host._hosts[driver.session.info.id]
+    host = driver.services.host._hosts[driver.session.info.id]
     driver.until(lambda: host.wait_until_ready(0.0))
     assert not is_shown(driver, memory)
     driver.do("view.activity")
@@ -146,7 +146,7 @@ def test_turns_on_disk_lead_to_a_run_in_the_window_and_the_tree_shows_what_it_wr
     say_turns(home / "sessions" / ACME, 40, texts, at=system_clock())
     driver.until(lambda: is_shown(driver, memory))
     assert "--strict" in memory.read_text()
-    decisions = driver.window.services.activity.list.decisions
+    decisions = driver.services.activity.list.decisions
 
     def told() -> set[str]:
         return {decisions.data(index, DECISION).entry.event.partition(".")[0] for index in decisions.walk()}

@@ -29,7 +29,7 @@ def opened(windows: Windows, home: Path) -> tuple[Driver, TracesTab]:
     """A window with the tab shown and the newest trace in it."""
     driver = windows.open(home)
     driver.do("view.traces")
-    tab = driver.window.traces
+    tab = driver.traces
     driver.until(lambda: tab.is_settled and len(tab.list.shown) == 3)
     return driver, tab
 
@@ -46,10 +46,10 @@ def verdicts(tab: TracesTab) -> list[str]:
 
 def test_nothing_is_read_before_the_tab_is_looked_at(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
-    assert not driver.window.traces.feed.lines
+    assert not driver.traces.feed.lines
     driver.do("view.traces")
-    driver.until(lambda: driver.window.traces.is_settled and bool(driver.window.traces.feed.lines))
-    assert driver.window.tabs.currentWidget() is driver.window.traces
+    driver.until(lambda: driver.traces.is_settled and bool(driver.traces.feed.lines))
+    assert driver.window.tabs.currentWidget() is driver.traces
 
 
 def test_each_trace_shows_its_verdict_and_the_step_that_shows_it(windows: Windows, home: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_first_dump_of_a_home_is_seen_as_well(windows: Windows, home: Path) 
     shutil.rmtree(home / "debug_obj")
     driver = windows.open(home)
     driver.do("view.traces")
-    tab = driver.window.traces
+    tab = driver.traces
     driver.until(lambda: tab.is_settled)
     assert tab.pages.currentWidget() is tab.empty
     (home / DUMPS).mkdir(parents=True)

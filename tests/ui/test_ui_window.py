@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication, QWidget
 from ui_windows import ACME, INGEST, SEVERAL, Driver, Windows
 
 from helpers import churn
@@ -75,6 +77,37 @@ def test_no_file_is_read_or_written_on_the_gui_thread(windows: Windows, home: Pa
         driver.settle()
     assert [event for event in touched if "new.md" not in event] == []
     assert any("new.md" in event for event in touched), "the hook works"
+
+
+def test_nothing_but_the_window_and_its_dialogs_is_ever_a_window(windows: Windows, home: Path) -> None:
+    """A widget that is shown before it has a parent flashes up, and takes the focus from the window."""
+    shown = ShownWindows()
+    QApplication.instance().installEventFilter(shown)  # type: ignore[union-attr]
+    try:
+        driver = windows.open(home)
+        driver.do("settings.open")
+        driver.until(lambda: not driver.window.settings.busy)
+        driver.do("dream.runs")
+        driver.do("view.traces")
+        driver.do("view.doctor")
+        driver.settle()
+    finally:
+        QApplication.instance().removeEventFilter(shown)  # type: ignore[union-attr]
+    assert [name for name in shown.names if name != "MainWindow" and not name.endswith("Dialog")] == []
+    assert "MainWindow" in shown.names, "the filter works"
+
+
+class ShownWindows(QObject):
+    """Names the classes of the top-level widgets that were shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.names.append(type(watched).__name__)
+        return False
 
 
 class GuiThreadFiles:

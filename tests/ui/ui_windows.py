@@ -82,6 +82,15 @@ class Driver:
         assert self.window.session is not None
         return self.window.session
 
+    @property
+    def services(self) -> Any:
+        """Hosts, Activity and Doctor; there once the window is settled."""
+        return self.window.late.services
+
+    @property
+    def traces(self) -> Any:
+        return self.window.late.traces
+
     def until(self, condition: Any) -> None:
         self.qtbot.waitUntil(condition, timeout=LIMIT_MS)
 
@@ -94,7 +103,9 @@ class Driver:
         if session is None or session.status is None or not self.tab.has_full_tree:
             return False
         watched = not self._watching or (session.watcher is not None and session.keeper.ready)
-        return watched and not any(lane.busy for lane in self.window.lanes.all())
+        return (
+            watched and self.window.late.is_built and not any(lane.busy for lane in self.window.lanes.all())
+        )
 
     # Looking
 

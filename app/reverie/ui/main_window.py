@@ -24,15 +24,14 @@ from reverie.ui.actions import MENUS, Actions, Situation, translated
 from reverie.ui.collector import Collector
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
+from reverie.ui.late_tabs import LateTabs, Surroundings
 from reverie.ui.memory.tab import MemoryTab
 from reverie.ui.open_homes import OpenHomes
 from reverie.ui.picker import Picker, Place
-from reverie.ui.services_view import ServicesView
 from reverie.ui.session import Choice, HomeSession, Lanes
 from reverie.ui.settings_control import SettingsControl
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP
-from reverie.ui.traces.tab import TracesTab
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
@@ -74,11 +73,10 @@ class MainWindow(QMainWindow):
         self.homes = OpenHomes(self.lanes, profile, clock, self, watching=beginning.watching)
         self.picker = Picker(icons)
         self.tab = MemoryTab(self.lanes, icons, clock)
-        self.traces = TracesTab(icons)
         self.tabs = QTabWidget()
-        self.services = ServicesView(
-            self.tabs, icons, clock, self.lanes.scan, self.tab.dreams, profile.log_file
-        )
+        self.tabs.addTab(self.tab, self.tr("Memory"))
+        around = Surroundings(icons, clock, self.lanes.scan, self.tab.dreams, self.homes, profile.log_file)
+        self.late = LateTabs(self.tabs, self.statusBar(), around)
         self.settings = SettingsControl(icons, self)
         self.watch_label = QLabel()
         self.actions_ = Actions(self, icons)
@@ -91,9 +89,6 @@ class MainWindow(QMainWindow):
         self.resize(1240, 780)
         self.tabs.setDocumentMode(True)
         self.tabs.setTabBarAutoHide(True)
-        self.tabs.addTab(self.tab, self.tr("Memory"))
-        self.tabs.addTab(self.traces, self.tr("Traces"))
-        self.services.add_tabs()
         self.splitter = QSplitter()
         self.splitter.setHandleWidth(5)
         self.splitter.addWidget(self.picker)
@@ -105,8 +100,7 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(self.splitter)
         self.watch_label.setContentsMargins(GAP, 0, GAP, 0)
         self.watch_label.setTextFormat(Qt.TextFormat.PlainText)
-        for label in (self.services.label, self.watch_label):
-            self.statusBar().addPermanentWidget(label)
+        self.statusBar().addPermanentWidget(self.watch_label)
         self.statusBar().setSizeGripEnabled(False)
         for key, title in MENUS:
             menu = self.menuBar().addMenu(translated(title))
@@ -122,20 +116,17 @@ class MainWindow(QMainWindow):
         for lane in self.lanes.all():
             lane.unclaimed.connect(self._on_unclaimed)
         self.homes.opened.connect(self._on_opened)
-        self.homes.opened.connect(self.traces.add_session)
         self.homes.opened.connect(self.tab.search.add_session)
         self.tab.place_wanted.connect(self._on_place_wanted)
-        self.traces.said.connect(self.say)
         self.homes.failed.connect(self._on_open_failed)
         self.homes.listed.connect(self._on_listed)
         self.homes.none_found.connect(self._on_none_found)
         self.picker.picked.connect(self._on_picked)
         self.tab.situation_changed.connect(self._follow)
         self.settings.changed.connect(self.tab.dreams.ask_engine)
-        self.settings.changed.connect(self.services.settings_changed)
-        self.services.changed.connect(self._follow)
-        self.services.said.connect(self.say)
-        self.tab.footer.aged.connect(self.services.activity.list.viewport().update)
+        self.settings.changed.connect(self.late.settings_changed)
+        self.late.changed.connect(self._follow)
+        self.late.said.connect(self.say)
 
     # Opening
 
@@ -195,6 +186,7 @@ class MainWindow(QMainWindow):
         log.info("home not opened: %s", error.title)
         if self._session is None:
             self._gave_up = self._opening_failed = True
+            self.late.load()
             self.tab.show_notice(self.tr("This home could not be opened"), str(error))
         else:
             self.say(str(error))
@@ -202,6 +194,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_none_found(self) -> None:
         self._gave_up = True
+        self.late.load()
         self.tab.show_no_home()
 
     @Slot()
@@ -257,14 +250,15 @@ class MainWindow(QMainWindow):
         session.notified.connect(self.say)
         session.status_changed.connect(self._on_status)
         self.tab.set_session(session)
-        self.services.set_session(session)
+        self.late.set_session(session)
 
     @Slot(object)
     def _on_status(self, _status: object) -> None:
         self.shown_in_full.emit()
+        # Not before: neither the other tabs nor the services may hold up the first tree.
+        self.late.load()
         if self._beginning.watching:
-            # Not before: the services must not hold up the first tree.
-            self.services.run_for(self.homes.sessions)
+            self.late.host()
 
     # What is going on
 
@@ -294,11 +288,11 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _follow(self) -> None:
-        known = Situation(home=self._session is not None, services=self.services.can_pause)
+        known = Situation(home=self._session is not None, services=self.late.can_pause)
         now = self.tab.situation(known)
         self.actions_.follow(now)
         self.actions_["view.picker"].setChecked(not self.picker.isHidden())
-        self.actions_["services.pause"].setChecked(self.services.paused)
+        self.actions_["services.pause"].setChecked(self.late.paused)
         self.setWindowModified(now.any_modified)
         if self._close_when_saved:
             self._close_if_saved()
@@ -314,7 +308,7 @@ class MainWindow(QMainWindow):
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             if self._session is not None:
                 self._session.focused()
-                self.services.host.look_again()
+                self.late.focused()
         elif event.type() == QEvent.Type.PaletteChange and hasattr(self, "actions_"):
             self._icons.refresh()
             self.actions_.update_icons()
@@ -359,8 +353,7 @@ class MainWindow(QMainWindow):
         self._closed = True
         self.homes.close()
         self.settings.stop()
-        self.services.stop()
-        self.traces.stop()
+        self.late.stop()
         self.tab.keeper.stop()
         self.tab.search.stop()
         for lane in self.lanes.all():
@@ -424,10 +417,6 @@ class MainWindow(QMainWindow):
     @Slot()
     def show_memory(self) -> None:
         self.tabs.setCurrentWidget(self.tab)
-
-    @Slot()
-    def show_traces(self) -> None:
-        self.tabs.setCurrentWidget(self.traces)
 
     @Slot()
     def show_shortcuts(self) -> None:

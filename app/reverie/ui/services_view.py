@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QTabWidget
+from PySide6.QtWidgets import QLabel
 
 from reverie.clock import Clock
 from reverie.ui.activity.control import ActivityControl
@@ -26,16 +26,15 @@ from reverie.ui.theme import GAP
 
 
 class ServicesView(QObject):
-    """`changed()`: what is possible is another. `said(str)`: a sentence on what did not work."""
+    """`changed()`: what is possible is another. `said(str)`: a sentence on what did not work.
+    `doctor_wanted()`: the Doctor is to be shown."""
 
     changed = Signal()
     said = Signal(str)
+    doctor_wanted = Signal()
 
-    def __init__(
-        self, tabs: QTabWidget, icons: Icons, clock: Clock, lane: Lane, dreams: FooterControl, log_file: Path
-    ) -> None:
-        super().__init__(tabs)
-        self._tabs = tabs
+    def __init__(self, icons: Icons, clock: Clock, lane: Lane, dreams: FooterControl, log_file: Path) -> None:
+        super().__init__()
         self._home = ""
         self.activity = ActivityTab(icons, clock)
         self.activity_control = ActivityControl(self.activity, lane, dreams.jobs, log_file)
@@ -47,18 +46,13 @@ class ServicesView(QObject):
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.hide()
         self.activity.review.connect(dreams.review)
-        self.activity.doctor.connect(self.show_doctor)
+        self.activity.doctor.connect(self.doctor_wanted)
         self.activity_control.pause.connect(self._pause)
         self.doctor_control.mended.connect(self.host.look_again)
         self.doctor_control.mended.connect(dreams.ask_engine)
         self.doctor_control.debug_switched.connect(self.activity_control.say_level)
         self.host.changed.connect(self._on_host)
         self.host.said.connect(self.said)
-
-    def add_tabs(self) -> None:
-        """Behind those that are there."""
-        self._tabs.addTab(self.activity, self.tr("Activity"))
-        self._tabs.addTab(self.doctor, self.tr("Doctor"))
 
     def set_session(self, session: HomeSession) -> None:
         """The home that is shown."""
@@ -91,14 +85,6 @@ class ServicesView(QObject):
     @property
     def paused(self) -> bool:
         return self.host.is_paused(self._home)
-
-    @Slot()
-    def show_activity(self) -> None:
-        self._tabs.setCurrentWidget(self.activity)
-
-    @Slot()
-    def show_doctor(self) -> None:
-        self._tabs.setCurrentWidget(self.doctor)
 
     @Slot()
     def toggle_pause(self) -> None:

@@ -31,12 +31,13 @@ def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
 
 
 def is_loaded(window: MainWindow) -> bool:
-    """Tree, footer and watcher of the selection are there."""
+    """Tree and footer of the selection are there, and the other tabs."""
     tab = window.tab
     return (
         window.session is not None
         and window.session.status is not None
         and tab.has_full_tree
+        and window.late.is_built
         and not window.lanes.scan.busy
     )
 

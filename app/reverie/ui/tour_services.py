@@ -23,19 +23,19 @@ def show_services(window: MainWindow, picture: Picture, wait: Wait, narrow: tupl
 
 
 def _doctor(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[int, int]) -> None:
-    tab, control = window.services.doctor, window.services.doctor_control
-    window.services.show_doctor()
+    tab, control = window.late.services.doctor, window.late.services.doctor_control
+    window.late.show_doctor()
     wait("the checks", lambda: bool(tab.findings) and not control.busy)
     _in_all_ways(window, "17-doctor", picture, wait, narrow)
     if "feature" in tab.rows.checks and tab.rows.row("feature").state == "fail":
         tab.rows.row("feature").button.click()
         wait("the writer to be on", lambda: tab.rows.row("feature").state == "pass" and not control.busy)
-        wait("the services", lambda: bool(window.services.label.text()))
+        wait("the services", lambda: bool(window.late.services.label.text()))
 
 
 def _activity(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[int, int]) -> None:
-    tab = window.services.activity
-    window.services.show_activity()
+    tab = window.late.services.activity
+    window.late.show_activity()
     wait("the decisions", lambda: tab.list.decisions.rowCount() > 0)
     tab.list.setCurrentIndex(tab.list.decisions.index(0, 0))
     _in_all_ways(window, "18-activity", picture, wait, narrow)

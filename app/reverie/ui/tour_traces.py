@@ -17,7 +17,7 @@ Wait = Callable[[str, Callable[[], bool]], None]
 
 def show_traces(window: MainWindow, picture: Picture, wait: Wait) -> None:
     """Walk through the tab; a home without traces shows that there are none."""
-    tab = window.traces
+    tab = window.late.traces
     window.tabs.setCurrentWidget(tab)
     wait("the traces", lambda: tab.is_settled)
     shown = tab.list.shown

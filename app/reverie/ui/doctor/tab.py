@@ -12,6 +12,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QProgressBar, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
+from reverie.doctor.findings import first_cause
 from reverie.errors import MendableError
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.doctor.finding_rows import FindingRows
@@ -126,8 +127,6 @@ class DoctorTab(QWidget):
 
     def show_findings(self, findings: Sequence[Finding], place: str) -> None:
         """All checks of the workspace called `place`, in the order of the gates."""
-        from reverie.doctor.findings import first_cause
-
         self._findings = tuple(findings)
         first = first_cause(self._findings)
         if first is None:
@@ -144,8 +143,6 @@ class DoctorTab(QWidget):
 
     @Slot()
     def _show(self) -> None:
-        from reverie.doctor.findings import first_cause
-
         first = first_cause(self._findings)
         shown = [one for one in self._findings if one.state != "pass" or not self.only.isChecked()]
         self.rows.show_findings(shown, cause=first.check if first is not None else "", busy=self._busy)

@@ -47,7 +47,8 @@ class MessageBar(QWidget):
         self._close.setAutoRaise(True)
         self._close.setAccessibleName(self.tr("Dismiss"))
         self._close.setToolTip(self.tr("Dismiss"))
-        self._close.setVisible(closable)
+        if not closable:
+            self._close.hide()  # showing what has no parent yet would open a window
         self._close.clicked.connect(self._dismiss)
         self._buttons: dict[str, FitPushButton] = {}
         self._row = FlowLayout(gap=GAP)

@@ -37,7 +37,8 @@ class RunsDialog(QDialog):
         self.resize(1080 if with_list else 900, 600)
         self.runs = RunList()
         self.runs.picked.connect(self._on_picked)
-        self.runs.setVisible(with_list)
+        if not with_list:
+            self.runs.hide()  # showing what has no parent yet would open a window
         self.empty = QLabel(self.tr("No runs yet. “Consolidate now” makes the first."))
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.pane = ReviewPane(lane, icons)

@@ -131,7 +131,8 @@ class Card(QFrame):
         self._head = head + ("…" if self.is_long else "")
         self.more = QToolButton()
         self.more.setAutoRaise(True)
-        self.more.setVisible(self.is_long)
+        if not self.is_long:
+            self.more.hide()  # showing what has no parent yet would open a window
         self.more.clicked.connect(self.toggle)
         column = QVBoxLayout(self)
         column.setContentsMargins(GAP, UNIT, GAP, UNIT)

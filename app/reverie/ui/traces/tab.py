@@ -18,15 +18,15 @@ from reverie.errors import MendableError, mendable_from_os
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.heading import EmptyPage
+from reverie.ui.traces.compare import TraceCompare
 from reverie.ui.traces.detail import Shown, TraceDetailView
 from reverie.ui.traces.feed import Listed, TraceFeed
 from reverie.ui.traces.list_view import TraceList
+from reverie.ui.traces.replay import ReplayDialog
+from reverie.ui.traces.transcript import TranscriptDialog
 
 if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
-    from reverie.ui.traces.compare import TraceCompare
-    from reverie.ui.traces.replay import ReplayDialog
-    from reverie.ui.traces.transcript import TranscriptDialog
 
 
 class TracesTab(QWidget):
@@ -163,8 +163,6 @@ class TracesTab(QWidget):
         if shown is None or wanted is None:
             return
         if self.transcript is None:
-            from reverie.ui.traces.transcript import TranscriptDialog
-
             self.transcript = TranscriptDialog(self.feed, self)
         facts = shown.detail.facts
         self.transcript.open_at(
@@ -177,8 +175,6 @@ class TracesTab(QWidget):
         if len(selected) != 2:
             return
         if self.compare is None:
-            from reverie.ui.traces.compare import TraceCompare
-
             self.compare = TraceCompare(self.feed, self)
         older, newer = sorted(selected, key=lambda line: line.row.started_at)
         self.compare.open_on(older, newer)
@@ -189,8 +185,6 @@ class TracesTab(QWidget):
         if shown is None or wanted is None:
             return
         if self.replay is None:
-            from reverie.ui.traces.replay import ReplayDialog
-
             self.replay = ReplayDialog(self.feed, self._icons, self)
         known = dict.fromkeys(line.row.model for line in self.feed.lines)
         self.replay.open_on(wanted.session.workbench, shown.detail, tuple(known))

@@ -1,0 +1,203 @@
+"""Traces, Activity and Doctor, which nobody looks at first: their places are held from the start, their
+modules are loaded by a job, and their widgets are built once the first tree is on screen (design.md section
+7).
+
+The same job loads the dialogs, which are imported when they are asked for: no file is to be read on the GUI
+thread then. Until the tabs are built there is nothing to pause and no host.
+
+Threading: GUI thread; the loading is a job. Failure: an import that fails is a bug of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QStatusBar, QTabWidget, QWidget
+
+from reverie.clock import Clock
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.memory.footer_control import FooterControl
+from reverie.ui.open_homes import OpenHomes
+from reverie.ui.session import HomeSession
+
+if TYPE_CHECKING:
+    from reverie.ui.services_view import ServicesView
+    from reverie.ui.traces.tab import TracesTab
+
+_LATE = (
+    "reverie.dream.review",
+    "reverie.services.replay",
+    "reverie.ui.consent",
+    "reverie.ui.memory.drafts_dialog",
+    "reverie.ui.memory.runs_dialog",
+    "reverie.ui.model_choice",
+    "reverie.ui.services_view",
+    "reverie.ui.settings_dialog",
+    "reverie.ui.traces.tab",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the tabs are built with."""
+
+    icons: Icons
+    clock: Clock
+    lane: Lane
+    dreams: FooterControl
+    homes: OpenHomes
+    log_file: Path
+
+
+class LateTabs(QObject):
+    """`built()`: the tabs are there. `changed()`: what is possible is another. `said(str)`: a sentence for
+    the status bar."""
+
+    built = Signal()
+    changed = Signal()
+    said = Signal(str)
+
+    def __init__(self, tabs: QTabWidget, status_bar: QStatusBar, around: Surroundings) -> None:
+        super().__init__(tabs)
+        self._tabs = tabs
+        self._status_bar = status_bar
+        self._around = around
+        self._session: HomeSession | None = None
+        self._asked = self._closed = self._hosting = False
+        self._traces: TracesTab | None = None
+        self._services: ServicesView | None = None
+        self._places = [QWidget() for _title in self._titles()]
+        for place, title in zip(self._places, self._titles(), strict=True):
+            tabs.addTab(place, title)
+
+    def _titles(self) -> tuple[str, ...]:
+        return self.tr("Traces"), self.tr("Activity"), self.tr("Doctor")
+
+    @property
+    def is_built(self) -> bool:
+        return self._services is not None
+
+    @property
+    def traces(self) -> TracesTab:
+        """Not before `built`."""
+        assert self._traces is not None
+        return self._traces
+
+    @property
+    def services(self) -> ServicesView:
+        """Not before `built`."""
+        assert self._services is not None
+        return self._services
+
+    def load(self) -> None:
+        """Something is on screen by now; asked again, nothing happens."""
+        if self._asked or self._closed:
+            return
+        self._asked = True
+
+        def work(_control: JobControl) -> None:
+            for name in _LATE:
+                # As an import statement does it: PySide reads the file of each module it first sees imported.
+                __import__(name, fromlist=("*",))
+
+        self._around.lane.submit("load the other tabs", work, done=lambda _nothing: self._build())
+
+    def _build(self) -> None:
+        if self._closed:
+            return
+        from reverie.ui.services_view import ServicesView
+        from reverie.ui.traces.tab import TracesTab
+
+        around = self._around
+        self._traces = TracesTab(around.icons)
+        self._services = ServicesView(around.icons, around.clock, around.lane, around.dreams, around.log_file)
+        self._take_places((self._traces, self._services.activity, self._services.doctor))
+        self._status_bar.insertPermanentWidget(0, self._services.label)
+        self._connect(self._traces, self._services)
+        if self._session is not None:
+            self._services.set_session(self._session)
+        if self._hosting:
+            self._services.run_for(around.homes.sessions)
+        self.built.emit()
+        self.changed.emit()
+
+    def _take_places(self, widgets: tuple[QWidget, ...]) -> None:
+        shown = self._tabs.currentIndex()
+        for place, widget, title in zip(self._places, widgets, self._titles(), strict=True):
+            index = self._tabs.indexOf(place)
+            self._tabs.removeTab(index)
+            self._tabs.insertTab(index, widget, title)
+            place.deleteLater()
+        self._tabs.setCurrentIndex(shown)
+
+    def _connect(self, traces: TracesTab, services: ServicesView) -> None:
+        around = self._around
+        for session in around.homes.sessions:
+            traces.add_session(session)
+        around.homes.opened.connect(traces.add_session)
+        around.dreams.footer.aged.connect(services.activity.list.viewport().update)
+        traces.said.connect(self.said)
+        services.said.connect(self.said)
+        services.changed.connect(self.changed)
+        services.doctor_wanted.connect(self.show_doctor)
+
+    def set_session(self, session: HomeSession) -> None:
+        """The home that is shown."""
+        self._session = session
+        if self._services is not None:
+            self._services.set_session(session)
+
+    def host(self) -> None:
+        """Host the services of the open homes where they are wanted."""
+        self._hosting = True
+        if self._services is not None:
+            self._services.run_for(self._around.homes.sessions)
+
+    @Slot()
+    def settings_changed(self) -> None:
+        """Other settings or keys count now."""
+        if self._services is not None:
+            self._services.settings_changed()
+
+    def focused(self) -> None:
+        """The window has the focus again."""
+        if self._services is not None:
+            self._services.host.look_again()
+
+    def stop(self) -> None:
+        """The window closes."""
+        self._closed = True
+        if self._services is not None:
+            self._services.stop()
+        if self._traces is not None:
+            self._traces.stop()
+
+    @property
+    def can_pause(self) -> bool:
+        return self._services is not None and self._services.can_pause
+
+    @property
+    def paused(self) -> bool:
+        return self._services is not None and self._services.paused
+
+    @Slot()
+    def toggle_pause(self) -> None:
+        """Pause the background services of the shown home here, or go on."""
+        if self._services is not None:
+            self._services.toggle_pause()
+
+    @Slot()
+    def show_traces(self) -> None:
+        self._tabs.setCurrentIndex(1)
+
+    @Slot()
+    def show_activity(self) -> None:
+        self._tabs.setCurrentIndex(2)
+
+    @Slot()
+    def show_doctor(self) -> None:
+        self._tabs.setCurrentIndex(3)
