@@ -127,6 +127,16 @@ class System1Settings(_Section):
     """So many traces, and so many bytes of them, stay; only those that Reverie wrote are ever removed."""
 
 
+class WindowSettings(_Section):
+    """How the window looks. `ui/look.py` reads the first three by itself, before this module is imported."""
+
+    font_size: Annotated[int, Field(ge=0, le=48)] = 0
+    """In points; 0: what the system uses."""
+    language: Literal["system", "en", "de"] = "system"
+    """Counts from the next start on."""
+    theme: Literal["system", "light", "dark"] = "system"
+
+
 class Settings(_Section):
     """All settings of this version; immutable, change with `model_copy`."""
 
@@ -136,6 +146,7 @@ class Settings(_Section):
     providers: ProvidersSettings = ProvidersSettings()
     background: BackgroundTable = BackgroundTable()
     system1: System1Settings = System1Settings()
+    window: WindowSettings = WindowSettings()
 
 
 def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:

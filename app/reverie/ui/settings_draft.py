@@ -44,6 +44,15 @@ class System1:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """How the window looks, as `settings.WindowSettings` has it."""
+
+    font_size: int = 0
+    language: str = "system"
+    theme: str = "system"
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """`engine` is `auto`, `rules` or `provider:model`; `base_urls` are those that were changed, by provider,
     empty for the usual one."""
@@ -54,6 +63,7 @@ class Draft:
     base_urls: Mapping[str, str] = field(default_factory=dict)
     background: Background | None = None
     system1: System1 | None = None
+    window: Window | None = None
 
 
 def is_model_name(name: str) -> bool:
@@ -87,6 +97,7 @@ def draft_of(settings: Settings, home_id: str) -> Draft:
         {},
         Background(found.enabled, found.runs_per_day, found.tokens_per_day),
         System1(**settings.system1.model_dump()),
+        Window(settings.window.font_size, settings.window.language, settings.window.theme),
     )
 
 
@@ -110,6 +121,8 @@ def with_draft(settings: Settings, draft: Draft, home_id: str) -> Settings:
         plain["background"][home_id] = asdict(draft.background)
     if draft.system1 is not None:
         plain["system1"] |= asdict(draft.system1)
+    if draft.window is not None:
+        plain["window"] |= asdict(draft.window)
     try:
         return Settings.model_validate(plain)
     except ValidationError as error:
