@@ -19,10 +19,12 @@ import pytest
 from helpers.battery import cases, differences, expand, put
 from helpers.benches import contents, sample_parts, workspace
 from helpers.samples import snapshot
-from reverie.dream.engine import Account, DreamProgress, Limits
+from reverie.agent.account import Account
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress
 from reverie.dream.service import DreamRequest
 from reverie.runs.guard import Guard
+from reverie.runs.limits import Limits
 from reverie.services.parts import HomeParts
 
 

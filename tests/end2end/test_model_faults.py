@@ -18,7 +18,7 @@ import pytest
 from helpers.benches import Time, contents, sample_parts, workspace
 from helpers.model_runs import MODEL, coverage_of, memory, turn, write_settings
 from helpers.model_server import Call, ModelServer, Reply
-from reverie.dream.engine import DreamProgress
+from reverie.dream.progress import DreamProgress
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.run import DreamRequest, RunResult
 from reverie.dream.service import dream_lease_name

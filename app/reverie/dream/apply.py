@@ -18,19 +18,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from reverie.agent.account import Account
 from reverie.dream.apply_plan import ApplyPlan, ops_as_done, plan_apply, usage_ops
 from reverie.dream.coverage import Trigger
-from reverie.dream.engine import Account, DreamProgress, Limits
 from reverie.dream.groups import came_to_pass
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress
 from reverie.dream.review import Review, Selection, build_review, resolve, text_of
-from reverie.dream.run import DreamDependencies, DreamRequest, DreamRun, RunEnd, RunLimits, RunResult
+from reverie.dream.run import DreamDependencies, DreamRequest, DreamRun, RunEnd, RunResult
 from reverie.dream.service import dream_lease_name, skipped
 from reverie.errors import MendableError, StoreError
 from reverie.homes.base import ScopeContext, ScopeRoot
 from reverie.memory.paths import parse_memory_path
 from reverie.runs.guard import Guard
 from reverie.runs.journal import Journal
+from reverie.runs.limits import Limits, RunLimits
 from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.transaction import Recovered, Transaction
 

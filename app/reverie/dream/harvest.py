@@ -18,14 +18,15 @@ from dataclasses import dataclass
 
 from reverie.dream.coverage import Trigger
 from reverie.dream.coverage_harvests import HarvestLog, Refusal, refusal
-from reverie.dream.engine import DreamProgress
 from reverie.dream.harvest_extract import Extractor
 from reverie.dream.harvest_run import HarvestResult as HarvestResult
 from reverie.dream.harvest_run import HarvestRun, HarvestSource
-from reverie.dream.run import DreamDependencies, DreamRequest, RunLimits
+from reverie.dream.progress import DreamProgress
+from reverie.dream.run import DreamDependencies, DreamRequest
 from reverie.dream.service import dream_lease_name
 from reverie.errors import Busy, MendableError, StoreError, Unavailable
 from reverie.homes.base import Home, ScopeContext
+from reverie.runs.limits import RunLimits
 from reverie.transcripts.turns import Boundary
 
 _REFUSALS: Mapping[Refusal, tuple[str, str]] = {

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
-from reverie.dream.engine import Account, Limits
+from reverie.agent.account import Account
+from reverie.runs.limits import Limits
 from reverie.text.redact import find_secrets
 from reverie.text.tokens import cut_utf16, utf16_length
 from reverie.transcripts.turns import Boundary, Turn

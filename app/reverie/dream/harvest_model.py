@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, get_args
 
+from reverie.agent.account import Account
 from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.agent.messages import TokenUsage, ToolSpec, UserMessage
 from reverie.agent.provider import Provider
@@ -23,11 +24,11 @@ from reverie.agent.tools import FunctionTool, ToolOutcome
 from reverie.agent.trace import Trace, TraceHead
 from reverie.agent.vault import Vault
 from reverie.clock import Clock
-from reverie.dream.engine import Account, Limits, TimedOut
 from reverie.dream.harvest_extract import LEAST_CONFIDENCE, TEXT_CHARS, Category, Chunk
 from reverie.dream.model_engine import ModelRunFailed
 from reverie.dream.prompts import Fence
 from reverie.resources import resource
+from reverie.runs.limits import Limits, TimedOut
 
 MAX_STEPS = 6
 # More than anybody could want from one chunk; a model that floods is told to stop.

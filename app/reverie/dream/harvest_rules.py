@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reverie.dream.engine import Account, Limits
+from reverie.agent.account import Account
 from reverie.dream.harvest_extract import TEXT_CHARS, Category, Chunk
+from reverie.runs.limits import Limits
 
 _LONGEST = 500
 _LEAST_WORDS = 3

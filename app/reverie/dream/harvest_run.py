@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reverie.agent.account import spent
 from reverie.dream.coverage_harvests import HarvestLog, completed, failed, pending
-from reverie.dream.engine import Cancelled, DreamProgress, TimedOut
 from reverie.dream.harvest_extract import (
     Candidate,
     Checked,
@@ -26,12 +26,14 @@ from reverie.dream.harvest_extract import (
     inbox_text,
 )
 from reverie.dream.overlay import DreamOverlay
-from reverie.dream.run import DreamDependencies, RunLimits, spent
+from reverie.dream.progress import DreamProgress
+from reverie.dream.run import DreamDependencies
 from reverie.errors import MendableError, StoreError
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Scope, ScopeContext
 from reverie.memory.paths import memory_path, rel_problem
 from reverie.runs.journal import PlannedChange
+from reverie.runs.limits import STOPS, RunLimits, Stop, stop_of
 from reverie.runs.record import Outcome, RunRecord, not_applied
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 from reverie.transcripts.turns import Boundary, Transcript
@@ -138,19 +140,10 @@ class HarvestRun:
         except LeaseLost as error:
             # Whoever has the lease now recovers the run; the harvest record grows stale and is tried again.
             return self._result(_End("interrupted", str(error), self._pending, error.reason, error.next_step))
-        except Cancelled:
-            end = self._stopped("cancelled", "Cancelled", "cancelled")
-        except TimedOut:
-            limit = f"The time limit of {self._parts.time_limit_s:g} s was reached"
-            end = self._stopped("failed", limit, "timeout")
-        except MendableError as error:
-            why = " ".join(part for part in (error.title, error.cause) if part).rstrip(".")
-            end = self._stopped("failed", why, error.reason, error.next_step)
-        except Exception:
-            self._finish(self._stopped("failed", "Stopped by a bug", "bug"))
-            raise
-        except BaseException:
-            self._finish(self._stopped("cancelled", "Stopped from outside", "cancelled"))
+        except STOPS as error:
+            end = self._stopped(stop_of(error, self._parts.time_limit_s))
+        except BaseException as error:
+            self._finish(self._stopped(stop_of(error, self._parts.time_limit_s)))
             raise
         return self._finish(end)
 
@@ -216,7 +209,8 @@ class HarvestRun:
         transaction.apply(journal, commit=lambda: None, check=self._limits.check)
         return tuple(transaction.paths(journal))
 
-    def _stopped(self, outcome: Outcome, why: str, reason: str, next_step: str = "") -> _End:
+    def _stopped(self, stop: Stop) -> _End:
+        outcome, why, reason, next_step = stop
         undone = None if self._transaction is None else self._transaction.undone
         left = undone is not None and bool(undone.left or undone.pending)
         summary = f"{why}; the inbox could not be put back." if left else f"{why}; nothing was changed."

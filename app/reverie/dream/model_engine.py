@@ -16,6 +16,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from reverie.agent.account import Account
 from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.agent.messages import TokenUsage, ToolSpec, UserMessage
 from reverie.agent.provider import Provider
@@ -24,12 +25,13 @@ from reverie.agent.trace import Trace, TraceHead
 from reverie.agent.vault import Vault
 from reverie.clock import Clock
 from reverie.dream.coverage import Trigger
-from reverie.dream.engine import Account, DreamProgress, Limits, TimedOut
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress
 from reverie.dream.prompts import Fence, scope_names, system_prompt, task_prompt
 from reverie.errors import MendableError
 from reverie.memory.commands import COMMANDS
 from reverie.runs.guard import Guard
+from reverie.runs.limits import Limits, TimedOut
 
 MAX_STEPS = 32
 _SUMMARY_CHARS = 300

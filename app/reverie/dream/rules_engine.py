@@ -11,10 +11,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from reverie.agent.account import Account
 from reverie.dream import rules
-from reverie.dream.engine import Account, DreamProgress, Limits
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress
 from reverie.runs.guard import Guard
+from reverie.runs.limits import Limits
 
 
 class RulesEngine:

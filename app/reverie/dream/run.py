@@ -10,25 +10,27 @@ Threading: one run, one event loop; blocking, so never on the GUI thread. Failur
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from reverie.agent.account import spent
 from reverie.clock import Clock
 from reverie.dream.coverage import CoverageLog, Trigger
-from reverie.dream.engine import Account, Cancelled, DreamProgress, Engine, Limits, TimedOut
+from reverie.dream.engine import Engine
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress
 from reverie.dream.retention import Retention, judge_retention
 from reverie.errors import Conflict, MendableError
-from reverie.files.lease import Lease, Leases
+from reverie.files.lease import Leases
 from reverie.homes.base import Home, Scope, ScopeContext
 from reverie.memory.snapshots import Snapshots
 from reverie.memory.usage import UsageLog
 from reverie.runs.activity import Activity
 from reverie.runs.guard import Guard
 from reverie.runs.journal import Journal
+from reverie.runs.limits import STOPS, RunLimits, Stop, stop_of
 from reverie.runs.record import Outcome, RunRecord, RunStore, not_applied
 from reverie.runs.recovery import Recovery
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
@@ -88,19 +90,6 @@ class DreamDependencies:
     max_loss_percent: float = 20.0
 
 
-class RunLimits:
-    """What may stop a run: `limits` at any step, and before each effect also the proof that the lease is
-    still ours, because the heartbeat of a process that was suspended speaks too late."""
-
-    def __init__(self, lease: Lease, cancel: threading.Event, time_limit_s: float) -> None:
-        self.limits = Limits(cancel, lease.lost, time_limit_s)
-        self._lease = lease
-
-    def check(self) -> None:
-        self._lease.renew()
-        self.limits.check()
-
-
 @dataclass(frozen=True, slots=True)
 class RunEnd:
     """How a run came to its end. `changed`: the files it changed in the home; `undone`: how far a run that
@@ -156,19 +145,10 @@ class DreamRun:
             end = await self._attempts()
         except LeaseLost as error:
             return self._left_to_recovery(error)
-        except Cancelled:
-            end = self._stopped("cancelled", "Cancelled", "cancelled")
-        except TimedOut:
-            limit = f"The time limit of {self._parts.time_limit_s:g} s was reached"
-            end = self._stopped("failed", limit, "timeout", "Run it again, or allow it more time.")
-        except MendableError as error:
-            why = " ".join(part for part in (error.title, error.cause) if part).rstrip(".")
-            end = self._stopped("failed", why, error.reason, error.next_step)
-        except Exception:
-            self._finish(self._stopped("failed", "Stopped by a bug", "bug"))
-            raise
-        except BaseException:
-            self._finish(self._stopped("cancelled", "Stopped from outside", "cancelled"))
+        except STOPS as error:
+            end = self._stopped(stop_of(error, self._parts.time_limit_s))
+        except BaseException as error:
+            self._finish(self._stopped(stop_of(error, self._parts.time_limit_s)))
             raise
         result = self._finish(end)
         return self._with_history(result, end) if end.changed else result
@@ -292,8 +272,9 @@ class DreamRun:
             record["usage"] = {"inputTokens": usage.input, "outputTokens": usage.output}
         return record
 
-    def _stopped(self, outcome: Outcome, why: str, reason: str, next_step: str = "") -> RunEnd:
+    def _stopped(self, stop: Stop) -> RunEnd:
         """The end of a run that did not come to pass, with what is left of it in the home, if anything."""
+        outcome, why, reason, next_step = stop
         undone = self._undone()
         left = ", ".join(undone.left)
         left = f" Left as somebody changed them meanwhile: {left}." if left else ""
@@ -371,18 +352,3 @@ class DreamRun:
                 "dryRun": self._record.dry_run,
             },
         )
-
-
-def spent(account: Account) -> tuple[dict[str, int] | None, float | None]:
-    """Usage and cost in US dollars, as a run record keeps them."""
-    usage = account.usage
-    if usage is None:
-        return None, None
-    counted = {
-        "inputTokens": usage.input,
-        "outputTokens": usage.output,
-        "cachedInputTokens": usage.cached_input,
-        "cacheWriteTokens": usage.cache_write,
-        "reasoningTokens": usage.reasoning,
-    }
-    return counted, None if account.cost_usd is None else float(account.cost_usd)

@@ -19,14 +19,16 @@ import threading
 from collections.abc import Callable
 
 from reverie.clock import HOUR_MS
-from reverie.dream.engine import DreamProgress, Engine
+from reverie.dream.engine import Engine
+from reverie.dream.progress import DreamProgress
 from reverie.dream.run import DreamDependencies as DreamDependencies
 from reverie.dream.run import DreamRequest as DreamRequest
-from reverie.dream.run import DreamRun, RunLimits
+from reverie.dream.run import DreamRun
 from reverie.dream.run import RunResult as RunResult
 from reverie.errors import Busy, MendableError
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Scope, ScopeUnavailable
+from reverie.runs.limits import RunLimits
 
 DEBOUNCE_MS = 6 * HOUR_MS
 _LEFT_OVER_AFTER_S = 3600.0  # a write takes milliseconds; a suspended one may still come to its end

@@ -22,7 +22,8 @@ from typing import Any, Literal
 
 from reverie.clock import DAY_MS, HOUR_MS, Clock
 from reverie.dream.coverage import Coverage, CoverageLog
-from reverie.dream.engine import DreamProgress, Engine
+from reverie.dream.engine import Engine
+from reverie.dream.progress import DreamProgress
 from reverie.dream.run import DreamRequest, RunResult
 from reverie.dream.service import DEBOUNCE_MS, DreamService
 from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable, Workspace

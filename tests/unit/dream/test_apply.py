@@ -12,14 +12,16 @@ import pytest
 
 from helpers.benches import NOW, Time, contents, sample_parts, workspace
 from helpers.samples import snapshot
+from reverie.agent.account import Account
 from reverie.dream.apply import ApplyService, load_review
-from reverie.dream.engine import Account, DreamProgress, Limits
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress
 from reverie.dream.review import Selection
 from reverie.dream.run import RunResult
 from reverie.dream.service import DreamRequest, dream_lease_name
 from reverie.files import checkpoint
 from reverie.runs.guard import Guard
+from reverie.runs.limits import Limits
 from reverie.services.parts import HomeParts
 
 ACME = "a1f3c9e2b7"

@@ -14,8 +14,8 @@ import pytest
 
 from helpers.benches import NOW, Time, again, contents, sample_parts, workspace
 from helpers.foreign_home import make_foreign_home
+from reverie.agent.account import Account
 from reverie.dream.coverage_harvests import HarvestLog, pending
-from reverie.dream.engine import Account, Limits
 from reverie.dream.harvest import HarvestRequest, HarvestResult, HarvestService, follow_up
 from reverie.dream.harvest_extract import Chunk, Extractor
 from reverie.dream.harvest_rules import RulesExtractor
@@ -23,6 +23,7 @@ from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, dream_lease_name
 from reverie.errors import StoreError
 from reverie.homes.base import ScopeContext
+from reverie.runs.limits import Limits
 from reverie.services.parts import HomeParts
 from reverie.transcripts.mux import MuxTranscript
 

@@ -14,11 +14,11 @@ import pytest
 from helpers.benches import NOW
 from reverie.agent.messages import AssistantMessage, TokenUsage, ToolCall, Turn
 from reverie.agent.provider import ModelRequest, ProviderError, StreamProgress
-from reverie.dream.engine import Cancelled, Limits, TimedOut
 from reverie.dream.harvest_extract import Checked, Chunk, Said
 from reverie.dream.harvest_model import ModelExtractor
 from reverie.dream.model_engine import ModelRunFailed
 from reverie.errors import MendableError
+from reverie.runs.limits import Cancelled, Limits, TimedOut
 
 SECRET = "sk-test-FAKE-FAKE-FAKE-FAKE-0000000000"
 CHUNK = Chunk(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.dream.engine import Cancelled, Limits
 from reverie.dream.harvest_extract import Checked, Chunk, Said
 from reverie.dream.harvest_rules import RulesExtractor, candidates_in, sentences
+from reverie.runs.limits import Cancelled, Limits
 
 LASTING = [
     ("Right. Remember that I never want 409 retried automatically, in any client we write.", "preference"),

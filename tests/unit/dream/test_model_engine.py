@@ -13,8 +13,8 @@ import pytest
 from helpers.benches import contents, sample_parts, workspace
 from helpers.speaker import Say, Speaker
 from reverie.agent.provider import ProviderError
-from reverie.dream.engine import DreamProgress
 from reverie.dream.model_engine import MAX_STEPS, ModelEngine
+from reverie.dream.progress import DreamProgress
 from reverie.dream.run import DreamRequest, RunResult
 from reverie.homes.base import Scope
 from reverie.services.parts import HomeParts

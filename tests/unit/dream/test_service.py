@@ -14,15 +14,17 @@ from typing import Any
 import pytest
 
 from helpers.benches import NOW, Time, again, contents, sample_parts, workspace
+from reverie.agent.account import Account
 from reverie.clock import HOUR_MS
 from reverie.dream import service
-from reverie.dream.engine import Account, DreamProgress, Limits
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
 from reverie.errors import StoreError
 from reverie.homes.base import Scope
 from reverie.runs.guard import Guard
+from reverie.runs.limits import Limits
 from reverie.services.parts import HomeParts
 
 ACME, PIPELINE, BACKFILL, MULTI = "a1f3c9e2b7", "c04d8e91aa", "5d6e7f8091", "e8f1a2b3c4"

@@ -14,9 +14,10 @@ import pytest
 
 from helpers.benches import Time, contents, sample_parts, workspace
 from helpers.foreign_home import make_foreign_home
+from reverie.agent.account import Account
 from reverie.dream.coverage import CoverageLog
-from reverie.dream.engine import Account, DreamProgress, Limits
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
 from reverie.errors import Unavailable
@@ -24,6 +25,7 @@ from reverie.homes.base import ProjectGap, Scope, ScopeContext
 from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
 from reverie.runs.guard import Guard
+from reverie.runs.limits import Limits
 from reverie.runs.record import RunStore
 from reverie.services.parts import HomeKey, HomeParts
 from reverie.settings import Settings

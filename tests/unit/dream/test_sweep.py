@@ -15,15 +15,17 @@ from hypothesis import strategies as st
 
 from helpers.benches import NOW, Time, contents, sample_parts, workspace
 from helpers.foreign_home import make_foreign_home
+from reverie.agent.account import Account
 from reverie.clock import DAY_MS, HOUR_MS
-from reverie.dream.engine import Account, DreamProgress, Limits
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, dream_lease_name
 from reverie.dream.sweep import Anchors, Sweep, SweepService, SweepWorkspace, WriteTimes, plan_sweep
 from reverie.errors import StoreError
 from reverie.homes.mux_names import escape_key
 from reverie.runs.guard import Guard
+from reverie.runs.limits import Limits
 from reverie.services.parts import HomeParts
 
 SCENARIOS = [

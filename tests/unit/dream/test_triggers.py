@@ -15,15 +15,16 @@ import pytest
 from helpers.benches import NOW, Time, contents, sample_parts
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.dream.coverage_harvests import HarvestLog
-from reverie.dream.engine import DreamProgress, Limits
 from reverie.dream.harvest_rules import RulesExtractor
 from reverie.dream.overlay import DreamOverlay
+from reverie.dream.progress import DreamProgress
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import dream_lease_name
 from reverie.dream.triggers import Budget, TriggerDependencies, Triggers
 from reverie.errors import StoreError
 from reverie.files.sidecar import Sidecar
 from reverie.runs.guard import Guard
+from reverie.runs.limits import Limits
 from reverie.runs.record import RunRecord
 from reverie.services.parts import HomeParts
 

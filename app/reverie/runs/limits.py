@@ -1,0 +1,90 @@
+"""What may stop a run, and how a run that was stopped is told: the same for every kind of run.
+
+`Limits.check` is called every few milliseconds by whoever does the thinking; that is how cancel, the lease
+and the wall clock reach it. `RunLimits.check` is called before each effect.
+
+Threading: the events may be set by any thread; the rest belongs to the run's own. Failure: `Cancelled`,
+`TimedOut`, `LeaseLost`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import NamedTuple
+
+from reverie.errors import MendableError
+from reverie.files.lease import Lease
+from reverie.runs.record import Outcome
+from reverie.runs.transaction import LeaseLost
+
+
+class Cancelled(Exception):
+    """The person or the program asked the run to stop."""
+
+
+class TimedOut(Exception):
+    """The run used up its wall-clock limit."""
+
+
+STOPS = (Cancelled, TimedOut, MendableError)
+"""What ends a run in the ordinary way; anything else is a bug of ours, or comes from outside."""
+
+
+class Limits:
+    """Cancel, lease and wall clock in one check; cheap enough to be called every few milliseconds."""
+
+    def __init__(self, cancel: threading.Event, lease_lost: threading.Event, time_limit_s: float) -> None:
+        self._cancel = cancel
+        self._lease_lost = lease_lost
+        self.allowed_ms = round(time_limit_s * 1000)
+        self.deadline = time.monotonic() + time_limit_s
+        """On `time.monotonic`'s clock."""
+
+    def check(self) -> None:
+        if self._cancel.is_set():
+            raise Cancelled
+        if self._lease_lost.is_set():
+            raise LeaseLost(
+                "The run stopped: its lease ran out while this process was held up.",
+                next_step="Run it again; another run may have come first.",
+            )
+        if time.monotonic() > self.deadline:
+            raise TimedOut
+
+
+class RunLimits:
+    """What may stop a run: `limits` at any step, and before each effect also the proof that the lease is
+    still ours, because the heartbeat of a process that was suspended speaks too late."""
+
+    def __init__(self, lease: Lease, cancel: threading.Event, time_limit_s: float) -> None:
+        self.limits = Limits(cancel, lease.lost, time_limit_s)
+        self._lease = lease
+
+    def check(self) -> None:
+        self._lease.renew()
+        self.limits.check()
+
+
+class Stop(NamedTuple):
+    """How a run that was stopped is told. `why` is the beginning of a sentence."""
+
+    outcome: Outcome
+    why: str
+    reason: str
+    next_step: str = ""
+
+
+def stop_of(error: BaseException, time_limit_s: float) -> Stop:
+    """What became of a run that `error` ended; a lost lease is the business of whoever recovers the run."""
+    if isinstance(error, Cancelled):
+        return Stop("cancelled", "Cancelled", "cancelled")
+    if isinstance(error, TimedOut):
+        limit = f"The time limit of {time_limit_s:g} s was reached"
+        return Stop("failed", limit, "timeout", "Run it again, or allow it more time.")
+    if isinstance(error, MendableError):
+        why = " ".join(part for part in (error.title, error.cause) if part).rstrip(".")
+        return Stop("failed", why, error.reason, error.next_step)
+    if isinstance(error, Exception):
+        return Stop("failed", "Stopped by a bug", "bug")
+    return Stop("cancelled", "Stopped from outside", "cancelled")

@@ -1,0 +1,39 @@
+"""What stops a run, and the words for it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from reverie.errors import StoreError
+from reverie.runs.limits import Cancelled, Limits, TimedOut, stop_of
+from reverie.runs.transaction import LeaseLost
+
+
+def test_a_check_passes_until_something_stops_the_run() -> None:
+    cancel, lost = threading.Event(), threading.Event()
+    Limits(cancel, lost, 60).check()
+    with pytest.raises(TimedOut):
+        Limits(cancel, lost, -1).check()
+    lost.set()
+    with pytest.raises(LeaseLost):
+        Limits(cancel, lost, 60).check()
+    cancel.set()
+    with pytest.raises(Cancelled):
+        Limits(cancel, lost, 60).check()
+
+
+def test_each_stop_is_told_with_what_to_do_next() -> None:
+    assert stop_of(Cancelled(), 3)[:3] == ("cancelled", "Cancelled", "cancelled")
+    timeout = stop_of(TimedOut(), 3)
+    assert timeout.outcome == "failed"
+    assert "3 s" in timeout.why
+    assert timeout.next_step
+    mendable = stop_of(StoreError("No.", cause="Because.", next_step="Do.", reason="why"), 3)
+    assert mendable == ("failed", "No. Because", "why", "Do.")
+
+
+def test_a_bug_is_not_told_as_a_cancellation_nor_a_kill_as_a_bug() -> None:
+    assert stop_of(ValueError("x"), 3)[0::2] == ("failed", "bug")
+    assert stop_of(KeyboardInterrupt(), 3)[0::2] == ("cancelled", "cancelled")
