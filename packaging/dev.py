@@ -41,6 +41,7 @@ usage: python3 packaging/dev.py COMMAND [ARGUMENTS...]
   bench                print the budgets as ratios, measured in one run
   campaign             the full counts of the promises (takes long); writes a report (`--report FILE`)
   shots DIR            render the screenshots into DIR
+  translate            take new texts into resources/translations (--missing, --fill FILE)
   lock [--upgrade]     make the lock files again from pyproject.toml (needs uv)
 """
 
@@ -291,6 +292,10 @@ def shots(arguments: Sequence[str]) -> int:
     return replace_by([set_up(), "-m", "reverie.ui.tour", arguments[0]], QT_QPA_PLATFORM="offscreen")
 
 
+def translate(arguments: Sequence[str]) -> int:
+    return replace_by([set_up(), ROOT / "packaging" / "translations.py", *arguments])
+
+
 def lock(arguments: Sequence[str]) -> int:
     uv = shutil.which("uv")
     if uv is None:
@@ -323,6 +328,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "bench": bench,
     "campaign": campaign,
     "shots": shots,
+    "translate": translate,
     "lock": lock,
 }
 
