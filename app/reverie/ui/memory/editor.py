@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPlainTextDocumentLayout,
-    QPlainTextEdit,
     QSizePolicy,
     QStackedLayout,
     QVBoxLayout,
@@ -24,8 +23,9 @@ from reverie.ui.icons import Icons
 from reverie.ui.labels import ElidedLabel, WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.documents import OpenFile
+from reverie.ui.memory.source_view import SourceView
 from reverie.ui.shown import human_size
-from reverie.ui.theme import GAP, MARGIN, UNIT, monospace, tabular, theme_of
+from reverie.ui.theme import GAP, MARGIN, UNIT, tabular, theme_of
 
 _MEASURE_MS = 120
 _WARN_SHARE = 0.8
@@ -108,12 +108,8 @@ class EditorPane(QWidget):
         self.banner.chosen.connect(self.chosen)
         self.draft = MessageBar(icons, "draft")
         self.error = MessageBar(icons, "editor-error")
-        self.text = QPlainTextEdit()
-        self.text.setFont(monospace())
+        self.text = SourceView()
         self.text.setAccessibleName(self.tr("Text of the memory"))
-        self.text.setTabChangesFocus(False)
-        self.text.setFrameShape(QPlainTextEdit.Shape.NoFrame)
-        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.text.textChanged.connect(self._on_text_changed)
         self.nothing = WrapLabel(self.tr("Select a memory to read and edit it."))
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
