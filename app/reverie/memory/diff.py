@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+_T = TypeVar("_T", str, bytes)
 CONTEXT_LINES = 3
 _BINARY_PREFIX_BYTES = 8000
 _MODE = "100644"
@@ -18,7 +19,7 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 _C_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
-class _Change(NamedTuple):
+class Span(NamedTuple):
     """Lines `[old_start, old_end)` became `[new_start, new_end)`; at least one side is not empty."""
 
     old_start: int
@@ -65,7 +66,7 @@ def _lines(content: bytes) -> list[str]:
 
 
 def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    for group in _groups(_changes(old, new)):
+    for group in _groups(changed_spans(old, new)):
         first, last = group[0], group[-1]
         lead = min(CONTEXT_LINES, first.old_start)
         tail = min(CONTEXT_LINES, len(old) - last.old_end)
@@ -82,22 +83,22 @@ def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
         yield from (_line(" ", line) for line in old[at : at + tail])
 
 
-def _changes(old: Sequence[str], new: Sequence[str]) -> list[_Change]:
+def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[Span]:
     """Where the two differ, in order. Equal ends are cut off first: most edits touch a few lines of many."""
     shorter = min(len(old), len(new))
     start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     end = next((i for i in range(shorter - start) if old[-1 - i] != new[-1 - i]), shorter - start)
     matcher = SequenceMatcher(None, old[start : len(old) - end], new[start : len(new) - end])
     return [
-        _Change(start + old_start, start + old_end, start + new_start, start + new_end)
+        Span(start + old_start, start + old_end, start + new_start, start + new_end)
         for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes()
         if tag != "equal"
     ]
 
 
-def _groups(changes: Sequence[_Change]) -> Iterator[list[_Change]]:
+def _groups(changes: Sequence[Span]) -> Iterator[list[Span]]:
     """Changes whose contexts touch or overlap share a hunk."""
-    group: list[_Change] = []
+    group: list[Span] = []
     for change in changes:
         if group and change.old_start - group[-1].old_end > 2 * CONTEXT_LINES:
             yield group

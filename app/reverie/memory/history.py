@@ -33,6 +33,7 @@ from reverie.files.checkpoint import checkpoint
 from reverie.files.lock import file_lock
 from reverie.memory import history_merge
 from reverie.memory.history_commits import Commit, encode_commit
+from reverie.memory.history_log import Cursor, LogPage, Place, read_page
 from reverie.memory.history_merge import Merge
 from reverie.memory.history_names import escape_rel
 from reverie.memory.history_objects import ObjectSink
@@ -231,6 +232,23 @@ class History:
                     break
                 commit, here = parent, there
         return found
+
+    def log(self, place: Place, start: Cursor | None = None, *, limit: int = 100) -> LogPage:
+        """What happened at `place`, newest first, following renames; see `LogPage`. Raises StoreError,
+        Unavailable."""
+        with _in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            if repository is None or tip is None:
+                return LogPage()
+            return read_page(repository, start or Cursor(tip.hex(), place), limit=limit)
+
+    def blob(self, blob: str) -> bytes | None:
+        """A stored content by its id; None: only its hash was kept. Raises StoreError, Unavailable."""
+        with _in_words():
+            repository = self._existing(blob)
+            raw = bytes.fromhex(blob)
+            return repository.read(raw, "blob") if repository.has(raw) else None
 
     def files(self, commit: str, key: str) -> dict[str, FileVersion]:
         """Every file of a root in a commit, none if the root is not in it. Raises StoreError, Unavailable."""
