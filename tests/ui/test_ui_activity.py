@@ -19,6 +19,7 @@ from ui_windows import ACME, Windows
 
 from reverie.clock import fixed_clock
 from reverie.dream.service import dream_lease_name
+from reverie.log_level import asked_by
 from reverie.runs.activity import Activity, ActivityEntry
 from reverie.ui.activity.control import BY_HAND
 from reverie.ui.activity.entries import (
@@ -35,7 +36,6 @@ from reverie.ui.activity.entries import (
 from reverie.ui.activity.running import RunningJob, RunningJobs
 from reverie.ui.activity.tab import ActivityTab
 from reverie.ui.icons import Icons
-from reverie.ui.log_level import asks_for_debug
 from reverie.ui.rows import Node
 
 NOW = 1_787_200_000_000
@@ -335,7 +335,7 @@ def test_debug_logging_is_switched_on_and_off(windows: Windows, home: Path, quie
     ],
 )
 def test_a_shell_can_ask_for_debug_logging(env: dict[str, str], debug: bool) -> None:
-    assert asks_for_debug(env) == debug
+    assert bool(asked_by(env)) == debug
 
 
 def test_every_control_of_the_tab_has_a_name(tab: ActivityTab) -> None:

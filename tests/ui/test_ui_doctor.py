@@ -12,10 +12,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QLabel
 from ui_windows import ACME, INGEST, Windows
 
+from reverie import log_level
 from reverie.doctor.findings import Finding, Fix
 from reverie.errors import MendableError
 from reverie.settings import load_settings
-from reverie.ui import log_level
 from reverie.ui.doctor.tab import DoctorTab
 from reverie.ui.icons import Icons
 from reverie.ui.theme import contrast, dark_palette

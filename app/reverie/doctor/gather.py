@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +24,7 @@ from reverie.doctor.facts import (
 from reverie.doctor.words import some
 from reverie.errors import MendableError
 from reverie.homes.base import Home, ScopeContext, SessionPlace, Workspace, WriterPlace, WriterWishes
+from reverie.log_level import asked_by, is_debug
 from reverie.settings import Settings, load_settings
 from reverie.writer.schedule import interval_of
 
@@ -218,11 +218,7 @@ def _started(run_id: str) -> int:
 
 def _log_level(env: Mapping[str, str]) -> str:
     """`debug` where gates and outcomes reach the log, and where that was asked for."""
-    if env.get("REVERIE_DEBUG", "").lower() in ("1", "true", "yes"):
-        return "debug (REVERIE_DEBUG)"
-    named = env.get("REVERIE_LOG_LEVEL", "").lower()
-    if named == "debug":
-        return "debug (REVERIE_LOG_LEVEL)"
-    if logging.getLogger("reverie").isEnabledFor(logging.DEBUG):
-        return "debug"
-    return named or "info"
+    asked = asked_by(env)
+    if asked:
+        return f"debug ({asked})"
+    return "debug" if is_debug() else env.get("REVERIE_LOG_LEVEL", "").lower() or "info"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.dream.engine import Engine
 from reverie.errors import MendableError, StoreError
 from reverie.homes.base import DreamWishes, ScopeContext
+from reverie.services.instructions import own_instructions
 from reverie.services.parts import HomeParts
 from reverie.services.views import ConsentView, ModelsView, ProbeLine, ProviderView
 
@@ -205,28 +206,11 @@ class Models:
         return self._parts.home.dream_wishes(None if context is None else context.workspace_id)
 
     def _instructions(self, context: ScopeContext) -> str:
-        """The home's own prompt, else the built-in one; a prompt that cannot be used is told."""
+        """The home's own prompt for a dream, else the built-in one."""
         from reverie.dream.prompts import built_in_instructions
-        from reverie.homes.agent_definition import parse_agent_definition
 
-        wishes = self._wishes(context)
-        problem = wishes.problem
-        if wishes.definition is not None:
-            try:
-                return parse_agent_definition(wishes.definition).body
-            except StoreError as error:
-                problem = f"agents/dream.md is not used. {error}"
-        if problem:
-            self._parts.activity.add(
-                "dream.prompt",
-                level="warning",
-                text=f"{problem} The built-in prompt is used.",
-                home=str(self._parts.home.root),
-                workspace_id=context.workspace_id,
-                run_id=None,
-                details={},
-            )
-        return built_in_instructions()
+        own = own_instructions(self._parts, context, self._wishes(context), "dream")
+        return own or built_in_instructions()
 
     @property
     def _catalogue(self) -> Catalogue:

@@ -10,7 +10,6 @@ Threading: any thread but the GUI's. Failure: `MendableError`.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -18,9 +17,11 @@ from pathlib import Path
 
 from reverie.agent.dumps import Dumps
 from reverie.dream.service import dream_lease_name
-from reverie.errors import MendableError, StoreError
+from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
 from reverie.homes.base import ScopeContext, WriterWishes
+from reverie.log_level import asked_by, is_debug
+from reverie.services.instructions import own_instructions
 from reverie.services.models import RULES, Models
 from reverie.services.parts import HomeParts
 from reverie.settings import System1Settings
@@ -80,9 +81,7 @@ def writer_dependencies(
 
 def debugging() -> bool:
     """Whether the environment asks for debug output, or a person switched it on in the window."""
-    level = os.environ.get("REVERIE_LOG_LEVEL", "").lower()
-    asked = os.environ.get("REVERIE_DEBUG", "").lower() in ("1", "true", "yes") or level == "debug"
-    return asked or logging.getLogger("reverie").isEnabledFor(logging.DEBUG)
+    return bool(asked_by(os.environ)) or is_debug()
 
 
 class WriterEngines:
@@ -112,30 +111,8 @@ class WriterEngines:
             open_provider=lambda: self._models.provider(name),
             cost_of=lambda usage: cost_usd(name, usage),
             clock=self._parts.clock,
-            instructions=self.instructions(context, wishes),
+            instructions=own_instructions(self._parts, context, wishes, "writer"),
         )
-
-    def instructions(self, context: ScopeContext, wishes: WriterWishes) -> str:
-        """The home's own prompt, empty for the built-in one; a prompt that cannot be used is told."""
-        from reverie.homes.agent_definition import parse_agent_definition
-
-        problem = wishes.problem
-        if wishes.definition is not None:
-            try:
-                return parse_agent_definition(wishes.definition).body
-            except StoreError as error:
-                problem = f"The agent definition of the memory writer is not used. {error}"
-        if problem:
-            self._parts.activity.add(
-                "writer.prompt",
-                level="warning",
-                text=f"{problem} The built-in prompt is used.",
-                home=str(self._parts.home.root),
-                workspace_id=context.workspace_id,
-                run_id=None,
-                details={},
-            )
-        return ""
 
     def choose(
         self, settings: System1Settings, wishes: WriterWishes, turn_model: str | None

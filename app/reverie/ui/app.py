@@ -24,11 +24,11 @@ from PySide6.QtWidgets import QApplication
 
 from reverie.clock import Clock, system_clock
 from reverie.errors import MendableError
+from reverie.log_level import asked_by
 from reverie.profile import Profile
 from reverie.ui.crash import CrashReporter, RecentRecords
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import stuck_lanes
-from reverie.ui.log_level import asks_for_debug
 from reverie.ui.main_window import Beginning, MainWindow
 from reverie.ui.settle import Screenshot
 from reverie.ui.stop_signals import StopSignals
@@ -142,7 +142,7 @@ def logging_to(profile: Profile) -> Iterator[RecentRecords]:
     records = RecentRecords()
     root = logging.getLogger("reverie")
     with contextlib.ExitStack() as undo:
-        root.setLevel(logging.DEBUG if asks_for_debug(os.environ) else logging.INFO)
+        root.setLevel(logging.DEBUG if asked_by(os.environ) else logging.INFO)
         root.addHandler(records)
         undo.callback(root.removeHandler, records)
         try:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from helpers.benches import sample_parts, workspace
-from reverie.cli.debug_log import wanted_level
 from reverie.errors import MendableError
 from reverie.homes.base import WriterWishes
+from reverie.log_level import wanted_level
+from reverie.services.instructions import own_instructions
 from reverie.services.models import Models
 from reverie.services.parts import HomeParts
 from reverie.services.writing import WriterEngines, debugging
@@ -88,18 +89,17 @@ def test_the_homes_own_prompt_takes_the_place_of_the_built_in_one(parts: HomePar
     own.write_text("---\nname: Keeper\n---\nKeep it in rhymes.\n")
     wishes = parts.home.writer_wishes("a1f3c9e2b7")
     assert wishes.definition == own.read_bytes()
-    engines = WriterEngines(parts, Models(parts, env={}, keys=NoKeys()))
     context = workspace(parts, "a1f3c9e2b7")
-    prompt = system_prompt("mark", engines.instructions(context, wishes))
+    prompt = system_prompt("mark", own_instructions(parts, context, wishes, "writer"))
     assert prompt.startswith("Keep it in rhymes.")
     assert "no_new_memories" in prompt, "how to use the tools is said in any case"
     assert parts.activity.read() == ()
 
 
 def test_a_malformed_prompt_is_told_and_the_built_in_one_used(parts: HomeParts) -> None:
-    engines = WriterEngines(parts, Models(parts, env={}, keys=NoKeys()))
     context = workspace(parts, "a1f3c9e2b7")
-    assert engines.instructions(context, WriterWishes(definition=b"no front matter")) == ""
+    wishes = WriterWishes(definition=b"no front matter")
+    assert own_instructions(parts, context, wishes, "writer") == ""
     assert [entry.event for entry in parts.activity.read()] == ["writer.prompt"]
     assert system_prompt("mark").startswith("You keep the memory")
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from reverie.errors import MendableError
+from reverie.log_level import is_debug, set_debug
 from reverie.ui.activity.running import RunningJob
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.log_level import is_debug, set_debug
 from reverie.ui.memory.run_panel import step_words
 from reverie.ui.shown import visible
 from reverie.ui.words import tr

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from reverie.errors import MendableError
+from reverie.log_level import set_debug
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.log_level import set_debug
 from reverie.ui.shown import visible
 
 if TYPE_CHECKING:

@@ -1,0 +1,37 @@
+"""How much the log tells: what the environment asks for (`REVERIE_DEBUG=1`, `REVERIE_LOG_LEVEL=debug|info`),
+or what a person switched on in the window, because a desktop launch inherits no shell variables.
+
+Any thread.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+_ROOT = "reverie"
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO}
+
+
+def wanted_level(env: Mapping[str, str]) -> int | None:
+    """The level of `logging` that the environment asks for, None for none."""
+    if asked_by(env) == "REVERIE_DEBUG":
+        return logging.DEBUG
+    return _LEVELS.get(env.get("REVERIE_LOG_LEVEL", "").lower())
+
+
+def asked_by(env: Mapping[str, str]) -> str:
+    """The variable that asks for every gate and outcome in the log; empty for none."""
+    if env.get("REVERIE_DEBUG", "").lower() in ("1", "true", "yes"):
+        return "REVERIE_DEBUG"
+    return "REVERIE_LOG_LEVEL" if env.get("REVERIE_LOG_LEVEL", "").lower() == "debug" else ""
+
+
+def set_debug(on: bool) -> None:
+    """Whether gates and outcomes go to the log, until the process ends."""
+    logging.getLogger(_ROOT).setLevel(logging.DEBUG if on else logging.INFO)
+
+
+def is_debug() -> bool:
+    """Whether gates and outcomes go to the log now."""
+    return logging.getLogger(_ROOT).isEnabledFor(logging.DEBUG)
