@@ -20,6 +20,7 @@ from reverie.homes.base import (
     DreamWishes,
     DumpPlaces,
     HomeContents,
+    LostStore,
     MemoryKinds,
     Orphan,
     Project,
@@ -104,6 +105,12 @@ class ForeignHome:
             for book in (sorted(books.iterdir()) if books.is_dir() else [])
         ]
         return tuple(found)
+
+    def lost_stores(self) -> tuple[LostStore, ...]:
+        return tuple(
+            LostStore("project", orphan.directory, orphan.label, Scope.PROJECT)
+            for orphan in self.contents().orphans
+        )
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
         return ()

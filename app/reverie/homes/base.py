@@ -92,11 +92,14 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class ScopeContext:
-    """The ids that turn a memory path into a file. Exactly one of `project_path` and `project_gap` is set."""
+    """The ids that turn a memory path into a file. Exactly one of `project_path` and `project_gap` is set.
+    `store`: the key of a project store that nobody owns, reached as the project scope; such a context comes
+    from `Home.lost_stores` only."""
 
     workspace_id: str | None
     project_path: str | None
     project_gap: ProjectGap | None = None
+    store: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,30 @@ class Orphan:
     directory: Path
     label: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LostStore:
+    """A store that nobody works on any more, with all that the home knows of it.
+
+    `missing-project`: the home lists its project, whose directory is not there now; the other kinds are those
+    of `Orphan`. `scope` is where its files belong. `context` reaches it through the store under `root`; both
+    None: it lies outside of the scope roots, is in no history, and can only be read. `flat`: of `directory`
+    only the notes directly in it. `owner`: the listed project that its name, or the home, proves it to be of.
+    `former_path`: where its project once was, as `former_source` (a file of the home) still says, with the
+    other `checkouts` of the same repository."""
+
+    kind: Literal["project", "workspace", "missing-project", "older-layout"]
+    directory: Path
+    label: str
+    scope: Scope
+    root: ScopeRoot | None = None
+    context: ScopeContext | None = None
+    flat: bool = False
+    owner: str = ""
+    former_path: str = ""
+    former_source: str = ""
+    checkouts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +287,10 @@ class Home(Protocol):
 
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
         """Every store that exists on disk, listed in the home or not, in a stable order."""
+
+    def lost_stores(self) -> tuple[LostStore, ...]:
+        """What `contents().orphans` names, and the stores of listed projects that are not there now. Dearer
+        than `contents`: sidecars are read, and the project paths looked at."""
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]: ...
 

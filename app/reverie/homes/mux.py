@@ -24,6 +24,7 @@ from reverie.homes.base import (
     DreamWishes,
     DumpPlaces,
     HomeContents,
+    LostStore,
     MemoryKinds,
     Orphan,
     ProjectGap,
@@ -150,6 +151,9 @@ class MuxHome:
         if scope is Scope.GLOBAL:
             return self._global_root()
         if scope is Scope.PROJECT:
+            if context.store:
+                _refuse_hostile_id(context.store.removeprefix("project/"))
+                return self._project_root(context.store.removeprefix("project/"), None)
             if context.project_path is None or context.project_path in ("", MULTI_PROJECT_BUCKET):
                 raise _no_project(context)
             return self._project_root(project_dir_name(context.project_path), context.project_path)
@@ -179,6 +183,12 @@ class MuxHome:
         ]
         self._require_available()
         return tuple(found)
+
+    def lost_stores(self) -> tuple[LostStore, ...]:
+        from reverie.homes.mux_orphans import lost_stores
+
+        contents = self.contents()
+        return lost_stores(self._root, contents, self.roots(contents), _owners(contents))
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
         instructions, extra = (self._root / name for name in _INSTRUCTIONS)
