@@ -15,10 +15,12 @@ from pathlib import Path
 
 from reverie.errors import Unavailable
 from reverie.homes.base import (
+    EDITABLE,
     Caps,
     Companion,
     DreamWishes,
     DumpPlaces,
+    FileRule,
     HomeContents,
     LostStore,
     MemoryKinds,
@@ -59,6 +61,7 @@ class ForeignHome:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.rules: dict[str, FileRule] = {}
 
     @property
     def label(self) -> str:
@@ -114,6 +117,9 @@ class ForeignHome:
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
         return ()
+
+    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
+        return self.rules.get(f"{root.key}/{rel}", EDITABLE)
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         return None if root.usage_prefix is None else root.usage_prefix + rel

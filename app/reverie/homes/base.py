@@ -115,6 +115,19 @@ class ScopeRoot:
 
 
 @dataclass(frozen=True, slots=True)
+class FileRule:
+    """Who may change a file of a memory root. `generated`: the agent makes it anew, so that an edit would be
+    lost; `read-only`: it is not ours to change, for example a record or what a server keeps. `sentence` says
+    so to a person; empty for `editable`. Reverie's own runs obey it like people."""
+
+    kind: Literal["editable", "generated", "read-only"] = "editable"
+    sentence: str = ""
+
+
+EDITABLE = FileRule()
+
+
+@dataclass(frozen=True, slots=True)
 class Companion:
     """A file the agent loads beside its memories: shown and editable, never touched by a dream."""
 
@@ -293,6 +306,10 @@ class Home(Protocol):
         than `contents`: sidecars are read, and the project paths looked at."""
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]: ...
+
+    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
+        """Whether `rel` (uses `/`; it need not exist) may be changed; a directory is what holds for all in it.
+        Pure: no file is read."""
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         """The logical key of a file in the usage sidecar; `rel` uses `/`. None where the owner is unknown."""

@@ -19,10 +19,12 @@ from typing import Any
 
 from reverie.errors import Unavailable, mendable_from_os
 from reverie.homes.base import (
+    EDITABLE,
     Caps,
     Companion,
     DreamWishes,
     DumpPlaces,
+    FileRule,
     HomeContents,
     LostStore,
     MemoryKinds,
@@ -199,6 +201,9 @@ class MuxHome:
             path = self._root / "memories" / f"{project_id(context.project_path)}.md"
             found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", is_file(path)))
         return tuple(found)
+
+    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
+        return EDITABLE
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         return None if root.usage_prefix is None else root.usage_prefix + escape_key(rel)
