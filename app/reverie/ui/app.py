@@ -29,6 +29,7 @@ from reverie.profile import Profile
 from reverie.ui.crash import CrashReporter, RecentRecords
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import stuck_lanes
+from reverie.ui.look import LookControl, read_look
 from reverie.ui.main_window import Beginning, MainWindow
 from reverie.ui.settle import Screenshot
 from reverie.ui.stop_signals import StopSignals
@@ -104,9 +105,12 @@ def make_application() -> QApplication:
 def _run(
     application: QApplication, profile: Profile, clock: Clock, beginning: Beginning, screenshot: Path | None
 ) -> int:
+    look = LookControl(application)
+    look.begin(read_look(profile.settings_file))
     icons = Icons()
     application.setWindowIcon(icons.icon("reverie"))
     window = MainWindow(profile, clock, icons, beginning)
+    window.settings.look_changed.connect(look.apply)
     window.show()
     if screenshot is None:
         stop = StopSignals()

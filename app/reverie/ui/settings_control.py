@@ -32,9 +32,10 @@ class _Known:
 
 
 class SettingsControl(QObject):
-    """`changed()`: other settings or keys count now."""
+    """`changed()`: other settings or keys count now. `look_changed(Window)`: the window is to look so."""
 
     changed = Signal()
+    look_changed = Signal(object)
 
     def __init__(self, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)
@@ -109,7 +110,12 @@ class SettingsControl(QObject):
             desk.save_settings(with_draft(desk.settings(), draft, home))
             return desk.models()
 
-        self._submit("save settings", work, self._on_saved, self._on_failed, "")
+        def saved(models: ModelsView) -> None:
+            self._on_saved(models)
+            if draft.window is not None:
+                self.look_changed.emit(draft.window)
+
+        self._submit("save settings", work, saved, self._on_failed, "")
 
     def _on_saved(self, models: ModelsView) -> None:
         if self.dialog is not None:

@@ -1,4 +1,5 @@
-"""The settings as a dialog: engine and limits, model services, the background, the memory writer.
+"""The settings as a dialog: engine and limits, model services, the background, the memory writer,
+the window.
 
 A form and nothing else: what it needs to know is shown to it, what a person wants leaves it by signal, and
 jobs do both (`settings_control`). A key is never among the values.
@@ -17,6 +18,7 @@ from reverie.ui.settings_draft import Draft
 from reverie.ui.settings_engine import EnginePage
 from reverie.ui.settings_providers import ProvidersPage
 from reverie.ui.settings_system1 import System1Page
+from reverie.ui.settings_window import WindowPage
 from reverie.ui.theme import GAP, MARGIN
 
 
@@ -36,6 +38,7 @@ class SettingsDialog(QDialog):
         self.providers = ProvidersPage()
         self.background = BackgroundPage(home)
         self.system1 = System1Page()
+        self.window_page = WindowPage()
         self.message = MessageBar(icons, "settings-message")
         self.pages = QTabWidget()
         self.pages.setDocumentMode(True)
@@ -44,6 +47,7 @@ class SettingsDialog(QDialog):
             (self.providers, self.tr("&Models")),
             (self.background, self.tr("&Background")),
             (self.system1, self.tr("&System 1")),
+            (self.window_page, self.tr("&Window")),
         ):
             self.pages.addTab(_scrolled(page), title)
         kinds = QDialogButtonBox.StandardButton
@@ -58,7 +62,7 @@ class SettingsDialog(QDialog):
         outer.addWidget(self.pages, 1)
         outer.addWidget(self.message)
         outer.addWidget(self.buttons)
-        for page in (self.engine, self.providers, self.background, self.system1):
+        for page in (self.engine, self.providers, self.background, self.system1, self.window_page):
             page.changed.connect(self._on_changed)
             page.setEnabled(False)
         self.providers.model_chosen.connect(self._on_model_chosen)
@@ -76,6 +80,7 @@ class SettingsDialog(QDialog):
             dict(self.providers.base_urls),
             self.background.value,
             self.system1.value,
+            self.window_page.value,
         )
 
     @property
@@ -90,9 +95,12 @@ class SettingsDialog(QDialog):
             self.background.show_value(draft.background)
         if draft.system1 is not None:
             self.system1.show_value(draft.system1)
+        if draft.window is not None:
+            self.window_page.show_value(draft.window)
         self.engine.setEnabled(True)
         self.background.setEnabled(True)
         self.system1.setEnabled(True)
+        self.window_page.setEnabled(True)
         self._loaded, self._dirty = True, False
         self._judge()
 
