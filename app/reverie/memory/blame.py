@@ -33,7 +33,7 @@ def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...
         return ()
     version, content = first
     newest = lines_of(content or b"")
-    owner: list[V | None] = [None] * len(newest)
+    owner: dict[int, V] = {}
     # line of the version being looked at -> line of the newest one, for those whose origin is open
     open_lines = {number: number for number in range(len(newest))}
     lines = newest
@@ -50,7 +50,7 @@ def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...
         open_lines, lines, version = following, older_lines, older_version
     for at in open_lines.values():
         owner[at] = version
-    return tuple(BlameLine(text, by) for text, by in zip(newest, owner, strict=True) if by is not None)
+    return tuple(BlameLine(text, owner[at]) for at, text in enumerate(newest))
 
 
 def lines_of(content: bytes) -> list[bytes]:

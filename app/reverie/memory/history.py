@@ -33,7 +33,7 @@ from reverie.files.checkpoint import checkpoint
 from reverie.files.lock import file_lock
 from reverie.memory import history_merge
 from reverie.memory.history_commits import Commit, encode_commit
-from reverie.memory.history_log import Cursor, LogPage, Place, read_page
+from reverie.memory.history_log import Cursor, LogPage, Place, leaves_at, read_page
 from reverie.memory.history_merge import Merge
 from reverie.memory.history_names import escape_rel
 from reverie.memory.history_objects import ObjectSink
@@ -242,6 +242,13 @@ class History:
             if repository is None or tip is None:
                 return LogPage()
             return read_page(repository, start or Cursor(tip.hex(), place), limit=limit)
+
+    def leaves(self, commit: str, place: Place) -> dict[str, str]:
+        """Path below the root -> blob, of every file at `place` and below it. Raises StoreError,
+        Unavailable."""
+        with _in_words():
+            repository = self._existing(commit)
+            return dict(leaves_at(repository, repository.commit_named(commit).tree, place))
 
     def blob(self, blob: str) -> bytes | None:
         """A stored content by its id; None: only its hash was kept. Raises StoreError, Unavailable."""

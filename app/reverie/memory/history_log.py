@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from reverie.homes.base import COMPANIONS
 from reverie.memory.history_commits import Commit, StoredCommit
 from reverie.memory.history_names import escape_rel
 from reverie.memory.history_objects import TreeEntry
@@ -167,6 +168,8 @@ class _Step:
                 if len(names) < 3 or names[1] != FILES:
                     continue
                 place = Place(key_of(names[0]), rel_of(names[2:]))
+                if place.key == COMPANIONS:
+                    continue  # no memory ever was one, whatever they have in common
                 if now is None and before is not None:
                     self._leaves["gone"].append((place, before))
                 elif before is None and now is not None:
