@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from reverie.runs.record import RunRecord
     from reverie.services.companions import CompanionFiles
     from reverie.services.hand_edits import HandEdits
+    from reverie.services.lint import LintDesk
     from reverie.services.models import Models
     from reverie.services.replay import Replays
     from reverie.services.reviews import ReviewDesk
@@ -344,6 +345,13 @@ class Workbench:
         from reverie.services.traces import TraceDesk
 
         return TraceDesk(self.parts)
+
+    @cached_property
+    def lint(self) -> LintDesk:
+        """What a person may want to look at in the memories of this home."""
+        from reverie.services.lint import LintDesk
+
+        return LintDesk(self.parts.home.caps)
 
     @property
     def replays(self) -> Replays:
