@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from reverie.errors import Unavailable
+from reverie.transcripts.reading import ReadableTranscript
 from reverie.transcripts.turns import Transcript
 
 COMPANIONS = "companions"
@@ -128,6 +129,34 @@ EDITABLE = FileRule()
 
 
 @dataclass(frozen=True, slots=True)
+class StatusLine:
+    """What the agent itself says of one of its own jobs: read by Reverie, never written. `scope` None: about
+    the whole home; `at` UTC ms."""
+
+    scope: Scope | None
+    label: str
+    text: str
+    state: Literal["ok", "running", "warn", "fail"] = "ok"
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A transcript that one may open. `title` empty: not known without reading it. `updated_at` UTC ms, `size`
+    bytes, both as the directory says; `state`: what is special about it in a few words."""
+
+    id: str
+    kind: Literal["session", "rollout"]
+    path: Path
+    title: str = ""
+    project_path: str | None = None
+    updated_at: int | None = None
+    size: int = 0
+    state: str = ""
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Companion:
     """A file the agent loads beside its memories: shown and editable, never touched by a dream."""
 
@@ -152,11 +181,12 @@ class LostStore:
     """A store that nobody works on any more, with all that the home knows of it.
 
     `missing-project`: the home lists its project, whose directory is not there now; the other kinds are those
-    of `Orphan`. `scope` is where its files belong. `context` reaches it through the store under `root`; both
-    None: it lies outside of the scope roots, is in no history, and can only be read. `flat`: of `directory`
-    only the notes directly in it. `owner`: the listed project that its name, or the home, proves it to be of.
-    `former_path`: where its project once was, as `former_source` (a file of the home) still says, with the
-    other `checkouts` of the same repository."""
+    of `Orphan`. `name`: what its project was called, where that can be told. `scope`: where its files belong.
+    `context` reaches it through the store under `root`; both None: it lies outside of the scope roots, is in
+    no history, and can only be read. `flat`: of `directory` only the notes directly in it. `owner`: the
+    listed project that its name, or the home, proves it to be of. `former_path`: where its project once was,
+    as `former_source` (a file of the home) still says; `checkouts`: where its repository was, that included.
+    """
 
     kind: Literal["project", "workspace", "missing-project", "older-layout"]
     directory: Path
@@ -164,6 +194,7 @@ class LostStore:
     scope: Scope
     root: ScopeRoot | None = None
     context: ScopeContext | None = None
+    name: str = ""
     flat: bool = False
     owner: str = ""
     former_path: str = ""
@@ -350,6 +381,18 @@ class Home(Protocol):
 
     def writer_wishes(self, workspace_id: str) -> WriterWishes:
         """What the agent itself would write memories with in this workspace."""
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        """What the agent says of its own background jobs, for a footer; empty where it keeps nothing."""
+
+    def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
+        """The transcripts of one project, or all; newest first. Opens none of them."""
+
+    def open_source(self, source: Source) -> ReadableTranscript:
+        """The transcript to read; opening it reads nothing yet."""
+
+    def source_title(self, source: Source) -> str:
+        """The title, if need be by reading the beginning of the transcript; empty where it has none."""
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         """What to watch beside the memory roots: parents (new roots show there), sidecars, companions."""

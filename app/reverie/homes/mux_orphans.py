@@ -27,7 +27,7 @@ from reverie.homes.base import (
 )
 from reverie.homes.mux_dumps import dump_places
 from reverie.homes.mux_location import CONFIG_BYTES, COVERAGE, USAGE
-from reverie.homes.mux_names import project_dir_name
+from reverie.homes.mux_names import base_name, project_dir_name
 from reverie.homes.reading import directory_names, file_names, is_directory, read_json
 
 _KEY_PREFIX = "project:"
@@ -60,6 +60,7 @@ def _of_orphan(
         context = ScopeContext(None, None, ProjectGap.NO_PROJECT, store=root.key) if root else None
         return LostStore(
             *("project", orphan.directory, orphan.label, Scope.PROJECT, root, context),
+            name=base_name(path) or _base(name),
             former_path=path,
             former_source=source,
             checkouts=(path,) if path else (),
@@ -70,6 +71,7 @@ def _of_orphan(
         return LostStore(
             *("workspace", orphan.directory, orphan.label, Scope.WORKSPACE, root),
             context=ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT),
+            name=base_name(path),
             owner=path if project_dir_name(path) in owners else "",
             former_path=path,
             former_source=source,
@@ -80,6 +82,7 @@ def _of_orphan(
     path, source = ("", "") if name in owners else former.of_store(name)
     return LostStore(
         *("older-layout", orphan.directory, orphan.label, Scope.PROJECT),
+        name=base_name(owners.get(name, path)) or _base(name),
         owner=owners.get(name, ""),
         former_path=path,
         former_source=source,
@@ -100,6 +103,7 @@ def _of_missing_projects(
         if path and Path(path).is_absolute() and not is_directory(Path(path)):
             yield LostStore(
                 *("missing-project", directory, path, Scope.PROJECT, root, ScopeContext(None, path)),
+                name=base_name(path),
                 former_path=path,
                 former_source="config.json",
                 checkouts=(path, *checkouts.get(path, ())),
@@ -114,7 +118,9 @@ def _in_checkouts(owners: Mapping[str, str]) -> Iterator[LostStore]:
         if Path(path).is_absolute() and is_directory(directory):
             names = (*file_names(directory, problems), *directory_names(directory, problems))
             if any(not name.startswith(".") for name in names):
-                yield LostStore("older-layout", directory, str(directory), Scope.PROJECT, owner=path)
+                yield LostStore(
+                    "older-layout", directory, str(directory), Scope.PROJECT, name=base_name(path), owner=path
+                )
 
 
 class _FormerPaths:
@@ -164,6 +170,11 @@ class _FormerPaths:
                 dump = _read(directory / newest, _DUMP_BYTES) if newest else {}
                 self._dumps[workspace_id] = (_text(dump, "projectPath"), _text(dump, "workspacePath"))
         return self._dumps
+
+
+def _base(store: str) -> str:
+    """What a store's directory name tells of its project's name."""
+    return store.rpartition("-")[0] or store
 
 
 def _read(path: Path, limit: int) -> Mapping[str, Any]:
