@@ -1,5 +1,5 @@
-"""One registry of what a person can do; menus, tool bars, context menus and the shortcut sheet are made from
-it.
+"""One registry of what a person can do; menus, tool bars, context menus, the palette and the shortcut sheet
+are made from it.
 
 Each action is a row of data: id, text, key, icon, the name of the window's slot and the rule that says when
 it is enabled. Rules are pure functions of a `Situation`, so "is this possible now?" is answered in one place.
@@ -67,6 +67,18 @@ class ActionSpec:
     where: Literal["window", "tree"] = "window"
 
 
+@dataclass(frozen=True, slots=True)
+class ActionRow:
+    """An action as the palette lists it: texts in the shown language, without mnemonics."""
+
+    id: str
+    text: str
+    menu: str
+    keys: str
+    icon: str
+    rule: Rule
+
+
 def _(text: str) -> str:
     return str(QT_TRANSLATE_NOOP(_CONTEXT, text))
 
@@ -132,6 +144,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                lambda now: now.services, checkable=True, separator=True),
     ActionSpec("dream.runs", "dream", _("&Last runs…"), "tab.dreams.show_runs", ("Ctrl+Shift+R",), "runs",
                _("What past runs changed, and undo them"), lambda now: now.home, separator=True),
+    ActionSpec("view.palette", "view", _("Command &palette…"), "show_palette", ("Ctrl+K",), "",
+               _("Find an action or a memory by its name")),
     ActionSpec("view.picker", "view", _("Show &homes"), "toggle_picker", ("Ctrl+B",), "",
                _("Show or hide the list of homes"), checkable=True),
     ActionSpec("view.refresh", "view", _("&Refresh"), "refresh", ("F5",), "refresh",
@@ -225,6 +239,14 @@ class Actions(QObject):
 
     def menu_ids(self, menu: str) -> tuple[str, ...]:
         return tuple(spec.id for spec in ACTIONS if spec.menu == menu)
+
+    def rows(self) -> tuple[ActionRow, ...]:
+        """Every action, menu by menu, for the palette."""
+        return tuple(
+            ActionRow(spec.id, _plain(self._made[spec.id].text()), _plain(translated(title)),
+                      _keys(self._made[spec.id]), spec.icon, spec.rule)
+            for key, title in MENUS for spec in ACTIONS if spec.menu == key
+        )  # fmt: skip
 
     def shortcuts(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         """Per menu: its title and (what, keys) of every action that has keys, for the shortcut sheet."""

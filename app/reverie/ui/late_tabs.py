@@ -35,6 +35,7 @@ _LATE = (
     "reverie.ui.memory.drafts_dialog",
     "reverie.ui.memory.runs_dialog",
     "reverie.ui.model_choice",
+    "reverie.ui.palette",
     "reverie.ui.services_view",
     "reverie.ui.settings_dialog",
     "reverie.ui.traces.tab",

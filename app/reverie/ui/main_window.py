@@ -36,6 +36,7 @@ from reverie.ui.theme import GAP
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.services.search import Hit
+    from reverie.ui.palette import Entry
 
 log = logging.getLogger("reverie.window")
 
@@ -68,6 +69,7 @@ class MainWindow(QMainWindow):
         self._opening_failed = False
         self._close_when_saved = False
         self._closed = False
+        self._now = Situation()
         self._collector = Collector(self)
         self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
         self.homes = OpenHomes(self.lanes, profile, clock, self, watching=beginning.watching)
@@ -290,6 +292,7 @@ class MainWindow(QMainWindow):
     def _follow(self) -> None:
         known = Situation(home=self._session is not None, services=self.late.can_pause)
         now = self.tab.situation(known)
+        self._now = now
         self.actions_.follow(now)
         self.actions_["view.picker"].setChecked(not self.picker.isHidden())
         self.actions_["services.pause"].setChecked(self.late.paused)
@@ -417,6 +420,22 @@ class MainWindow(QMainWindow):
     @Slot()
     def show_memory(self) -> None:
         self.tabs.setCurrentWidget(self.tab)
+
+    @Slot()
+    def show_palette(self) -> None:
+        from reverie.ui.palette import show_palette
+
+        paths = tuple(self.tab.model.memory_tree.files) if self._now.context else ()
+        show_palette(self, self._icons, self.actions_.rows(), self._now, paths, self._on_palette)
+
+    def _on_palette(self, entry: Entry) -> None:
+        """Do what was chosen in the palette."""
+        if not entry.memory:
+            self.actions_[entry.id].trigger()
+            return
+        self.show_memory()
+        if self.tab.tree.select_path(entry.id):
+            self.tab.edit_selected()
 
     @Slot()
     def show_shortcuts(self) -> None:

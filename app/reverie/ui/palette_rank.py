@@ -1,0 +1,53 @@
+"""How well a line fits what a person typed into the palette. Pure.
+
+What begins with it, or has a word that does, comes before what holds it; initials ("cn" for "Consolidate
+now") and slips of the finger count too, after what is literal. Slips are looked for in so many lines only:
+among a hundred thousand names the literal ones come at once, and that is what a name is typed for.
+
+Loaded late: it brings `rapidfuzz`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rapidfuzz import fuzz
+
+MOST_FUZZY = 3_000
+_SHORTEST_FUZZY = 3
+_CLOSE = 78.0
+
+
+def fit(typed: str, line: str, *, fuzzy: bool = True) -> float:
+    """0: not at all; else the larger, the better. `typed` and `line` are casefolded."""
+    if not typed:
+        return 1.0
+    at = line.find(typed)
+    if at == 0:
+        return 200.0
+    if at > 0:
+        return 180.0 if not line[at - 1].isalnum() else 150.0
+    words = typed.split()
+    if len(words) > 1 and all(word in line for word in words):
+        return 140.0
+    if not fuzzy:
+        return 0.0
+    if " " not in typed and "".join(part[0] for part in _parts(line)).startswith(typed):
+        return 130.0
+    if len(typed) < _SHORTEST_FUZZY:
+        return 0.0
+    return fuzz.partial_ratio(typed, line, score_cutoff=_CLOSE)
+
+
+def _parts(line: str) -> list[str]:
+    return "".join(letter if letter.isalnum() else " " for letter in line).split()
+
+
+def best(typed: str, lines: Sequence[str], limit: int) -> list[int]:
+    """The places of the `limit` lines that fit best, best first; equal ones stay in order. `lines` are
+    casefolded."""
+    wanted = " ".join(typed.casefold().split())
+    fuzzy = len(lines) <= MOST_FUZZY
+    found = [(score, place) for place, line in enumerate(lines) if (score := fit(wanted, line, fuzzy=fuzzy))]
+    found.sort(key=lambda each: (-each[0], len(lines[each[1]]) if wanted else 0, each[1]))
+    return [place for _score, place in found[:limit]]

@@ -1,0 +1,101 @@
+"""The palette finds every action and memory as one types, says why something is not possible, and does what
+is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from ui_windows import Windows
+
+from reverie.ui.actions import ACTIONS, Situation, always
+from reverie.ui.palette import MOST_MEMORIES, Palette, PaletteModel, action_entries, why_not
+from reverie.ui.palette_rank import MOST_FUZZY, best, fit
+
+
+@pytest.mark.parametrize("typed", ["conso", "solid", "now cons", "cn", "conslidate"])
+def test_a_line_is_found_by_its_beginning_a_part_words_initials_and_with_a_slip(typed: str) -> None:
+    assert fit(typed, "consolidate now") > 0
+
+
+@pytest.mark.parametrize("typed", ["zzz", "now x", "cx"])
+def test_what_does_not_fit_is_not_shown(typed: str) -> None:
+    assert fit(typed, "consolidate now") == 0
+
+
+def test_what_is_literal_comes_before_what_is_close_and_beginnings_before_parts() -> None:
+    lines = ["unsaved", "save", "go and save", "slave"]
+    assert [lines[place] for place in best("save", lines, 9)] == ["save", "go and save", "unsaved", "slave"]
+
+
+def test_among_very_many_lines_only_literal_ones_count() -> None:
+    lines = [f"note {number}" for number in range(MOST_FUZZY + 1)]
+    assert best("nite 7", lines, 5) == []
+    assert best("note 77", lines, 3)[0] == 77
+
+
+def test_what_is_not_possible_says_what_it_waits_for() -> None:
+    for spec in ACTIONS:
+        assert bool(why_not(spec.rule, Situation())) == (not spec.rule(Situation())), spec.id
+    save = next(spec.rule for spec in ACTIONS if spec.id == "file.save")
+    assert why_not(save, Situation()) == "Open a memory first."
+    assert why_not(save, Situation(open_file=True, writable=True)) == "The open memory has no changes."
+    assert why_not(lambda _now: False, Situation()) == "Not possible now."
+    everything = Situation(**dict.fromkeys([each.name for each in fields(Situation)], True))
+    assert not why_not(always, everything)
+
+
+def test_memories_are_found_by_name_and_never_all_at_once(qapp: object) -> None:
+    model = PaletteModel([], [f"/memories/project/topic/note-{n}.md" for n in range(200)])
+    assert model.rowCount() == 0
+    model.find("note")
+    assert model.rowCount() == MOST_MEMORIES
+    model.find("note-199")
+    assert model.entries[0].id == "/memories/project/topic/note-199.md"
+
+
+def test_from_the_editor_to_any_action_or_memory_by_keyboard_alone(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    window = driver.window
+    listed = {entry.id for entry in action_entries(window.actions_.rows(), Situation())}
+    assert listed == {spec.id for spec in ACTIONS} - {"view.palette"}
+    path = sorted(window.tab.model.memory_tree.files)[0]
+    driver.open(sorted(window.tab.model.memory_tree.files)[-1])
+    window.activateWindow()
+    driver.pane.text.setFocus()
+    QTest.keyClick(driver.pane.text, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    driver.until(lambda: bool(window.findChildren(Palette)))
+    palette = window.findChildren(Palette)[0]
+    driver.until(palette.isVisible)
+    assert palette.focusWidget() is palette.field
+    assert palette.geometry().width() <= window.width()
+
+    palette.field.setText("save")
+    assert palette.current is not None
+    assert palette.current.why_not  # nothing was changed
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert palette.isVisible()
+    palette.field.setText("show homes")
+    shown = window.picker.isHidden()
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert window.picker.isHidden() != shown
+    QApplication.sendPostedEvents(None, 0)
+
+    window.show_palette()
+    palette = next(each for each in window.findChildren(Palette) if each.isVisible())
+    palette.field.setText(path.rpartition("/")[2])
+    while palette.current is not None and palette.current.id != path:
+        before = palette.current
+        QTest.keyClick(palette.field, Qt.Key.Key_Down)
+        assert palette.current != before
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == path)
+
+    window.show_palette()
+    palette = next(each for each in window.findChildren(Palette) if each.isVisible())
+    QTest.keyClick(palette.field, Qt.Key.Key_Escape)
+    assert not palette.isVisible()
