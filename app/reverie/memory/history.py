@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from reverie.files.checkpoint import checkpoint
 from reverie.files.lock import file_lock
 from reverie.memory import history_merge
 from reverie.memory.history_commits import Commit, encode_commit
+from reverie.memory.history_deletions import DeletionPage, read_deletions
 from reverie.memory.history_log import Cursor, LogPage, Place, leaves_at, read_page
 from reverie.memory.history_merge import Merge
 from reverie.memory.history_names import escape_rel
@@ -242,6 +243,18 @@ class History:
             if repository is None or tip is None:
                 return LogPage()
             return read_page(repository, start or Cursor(tip.hex(), place), limit=limit)
+
+    def deletions(
+        self, start: str | None = None, *, check: Callable[[], None] = lambda: None
+    ) -> DeletionPage:
+        """What was deleted, newest first, a page from the commit `start` (None: the newest) back; `check` may
+        raise to stop. Raises StoreError, Unavailable."""
+        with _in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            if repository is None or tip is None:
+                return DeletionPage()
+            return read_deletions(repository, start or tip.hex(), check=check)
 
     def leaves(self, commit: str, place: Place) -> dict[str, str]:
         """Path below the root -> blob, of every file at `place` and below it. Raises StoreError,
