@@ -222,7 +222,7 @@ def set_description(text: str, value: str, *, prefix_bytes: int | None = None) -
             return candidate
     start = len(BOM) if text.startswith(BOM) else 0
     newline = "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
-    block = f"---{newline}description: {_literal(value)}{newline}---{newline}"
+    block = f"---{newline}description: {literal(value)}{newline}---{newline}"
     return text[:start] + block + text[start:]
 
 
@@ -251,7 +251,7 @@ def _edited(text: str, value: str) -> Iterator[str]:
     """Ways to put the description into the block that is there, the best first; they may turn out wrong."""
     empty = _EMPTY.match(text, len(BOM) if text.startswith(BOM) else 0)
     if empty is not None:
-        yield f"{text[: empty.end()]}description: {_literal(value)}{empty[1]}{text[empty.end() :]}"
+        yield f"{text[: empty.end()]}description: {literal(value)}{empty[1]}{text[empty.end() :]}"
     block = split(text)
     if block is None:
         return
@@ -265,17 +265,17 @@ def _edited(text: str, value: str) -> Iterator[str]:
 
 
 def _edited_block(raw: str, root: yaml12.Node | None, value: str, newline: str) -> Iterator[str]:
-    line = f"description: {_literal(value)}"
+    line = f"description: {literal(value)}"
     if root is None:
         yield f"{line}{newline}{raw}"
         return
     entry = root.entry("description")
     if entry is not None:
-        yield _with_value(raw, entry[0], entry[1], _literal(value, quoted=root.flow))
+        yield _with_value(raw, entry[0], entry[1], literal(value, quoted=root.flow))
     elif root.flow:
         comma = ", " if root.children else ""
         inside = raw.find("{", root.start) + 1
-        yield f"{raw[:inside]}description: {_literal(value, quoted=True)}{comma}{raw[inside:]}"
+        yield f"{raw[:inside]}description: {literal(value, quoted=True)}{comma}{raw[inside:]}"
     else:
         indent = " " * root.column
         yield f"{indent}{line}{newline}{raw}"
@@ -306,12 +306,13 @@ def _others(text: str) -> object:
     if root is None:
         return ()
     return tuple(
-        (_outline(key), _outline(value)) for key, value in root.pairs() if key.value.text != "description"
+        (outline(key), outline(value)) for key, value in root.pairs() if key.value.text != "description"
     )
 
 
-def _outline(node: yaml12.Node) -> object:
-    return node.kind, node.value, tuple(_outline(child) for child in node.children)
+def outline(node: yaml12.Node) -> object:
+    """What a node says, for comparison; how it is written does not count."""
+    return node.kind, node.value, tuple(outline(child) for child in node.children)
 
 
 def _groups(raw: str) -> list[list[str]]:
@@ -337,7 +338,7 @@ def _with_quoted_value(group: list[str]) -> str:
         value = value[1:-1]
     last = lines[len(words) - 1]
     end = last[len(last.rstrip("\r\n")) :]
-    return f"{group[0][: key.end()]} {_literal(value, quoted=True)}{end}{''.join(lines[len(words) :])}"
+    return f"{group[0][: key.end()]} {literal(value, quoted=True)}{end}{''.join(lines[len(words) :])}"
 
 
 def _parses(raw: str) -> bool:
@@ -356,7 +357,7 @@ def _is_mapping(raw: str) -> bool:
     return root is not None and root.kind == "mapping"
 
 
-def _literal(value: str, *, quoted: bool = False) -> str:
+def literal(value: str, *, quoted: bool = False) -> str:
     """`value` as YAML on one line, in the plainest way that every version of YAML reads back the same."""
     if not quoted and _PLAIN.fullmatch(value) and value.lower() not in _MEANING:
         return value
