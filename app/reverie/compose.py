@@ -37,7 +37,7 @@ def discover_homes(
 
 def open_parts(path: Path, profile: Profile, clock: Clock) -> HomeParts:
     """The parts of the home at `path`. Raises `Unavailable` where no kind of home is recognised."""
-    home: Home = open_home(path)
+    home: Home = open_home(path, profile.homes_cache)
     registry = HomeRegistry(profile.registry, lock_dir=profile.locks, clock=clock)
     identity = registry.identify(home.root, kind=home.kind)
 

@@ -75,6 +75,11 @@ class Profile:
     def search_index(self) -> Path:
         return self.cache / "search.sqlite"
 
+    @property
+    def homes_cache(self) -> Path:
+        """Copies of agents' databases and what was found out by reading long files."""
+        return self.cache / "homes"
+
     def history(self, home_id: str) -> Path:
         return self.data / "history" / f"{home_id}.git"
 

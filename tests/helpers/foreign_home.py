@@ -32,11 +32,14 @@ from reverie.homes.base import (
     ScopeRoot,
     ScopeUnavailable,
     SessionPlace,
+    Source,
+    StatusLine,
     WatchedPlace,
     Workspace,
     WriterPlace,
     WriterWishes,
 )
+from reverie.transcripts.reading import ReadableTranscript
 from reverie.transcripts.turns import Transcript
 
 MARKER = "jotter.ini"
@@ -156,6 +159,18 @@ class ForeignHome:
 
     def dump_places(self) -> DumpPlaces | None:
         return None
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        return ()
+
+    def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
+        return ()
+
+    def open_source(self, source: Source) -> ReadableTranscript:
+        raise Unavailable("A jotter keeps no transcripts.")
+
+    def source_title(self, source: Source) -> str:
+        return ""
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return (WatchedPlace(self.root, (MARKER, "common", "books")), WatchedPlace(self.root / "books"))

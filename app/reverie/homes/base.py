@@ -142,8 +142,8 @@ class StatusLine:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A transcript that one may open. `title` empty: not known without reading it. `updated_at` UTC ms, `size`
-    bytes, both as the directory says; `state`: what is special about it in a few words."""
+    """A transcript that one may open. `title` empty: not known without reading it. `updated_at` (UTC ms) and
+    `size` (bytes) are as the directory says; `state`: what is special about it in a few words."""
 
     id: str
     kind: Literal["session", "rollout"]
@@ -339,8 +339,8 @@ class Home(Protocol):
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]: ...
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Whether `rel` (uses `/`; it need not exist) may be changed; a directory is what holds for all in it.
-        Pure: no file is read."""
+        """Whether `rel` (uses `/`; it need not exist) may be changed; for a directory what holds for all in
+        it. Pure: no file is read."""
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         """The logical key of a file in the usage sidecar; `rel` uses `/`. None where the owner is unknown."""

@@ -19,11 +19,12 @@ from reverie.homes.reading import is_directory
 
 @dataclass(frozen=True, slots=True)
 class HomeKind:
-    """One agent: how to recognise its home, how to open it, and where its homes usually are."""
+    """One agent: how to recognise its home, how to open it, and where its homes usually are. `open` is given
+    the directory that may hold copies and what was found out (made on first use), None to do without."""
 
     kind: str
     detect: Callable[[Path], bool]
-    open: Callable[[Path], Home]
+    open: Callable[[Path, Path | None], Home]
     roots: Callable[[Mapping[str, str], Path], tuple[Path, ...]]
 
 
@@ -36,7 +37,12 @@ class FoundHome:
 
 
 KINDS: tuple[HomeKind, ...] = (
-    HomeKind(mux.KIND, mux_location.detect, mux.MuxHome, mux_location.existing_home_roots),
+    HomeKind(
+        mux.KIND,
+        mux_location.detect,
+        lambda root, _cache: mux.MuxHome(root),
+        mux_location.existing_home_roots,
+    ),
 )
 
 
@@ -51,8 +57,9 @@ def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
     return tuple(found.values())
 
 
-def open_home(path: Path) -> Home:
-    """The home in the directory `path`. Raises `Unavailable` where there is none."""
+def open_home(path: Path, cache: Path | None = None) -> Home:
+    """The home in the directory `path`. `cache`: see `HomeKind`; shared by all homes. Raises `Unavailable`
+    where there is none."""
     # A later change of the working directory must not move it; links stay as they are written.
     path = path.absolute()
     if not is_directory(path):
@@ -63,7 +70,7 @@ def open_home(path: Path) -> Home:
         )
     for kind in KINDS:
         if kind.detect(path):
-            return kind.open(path)
+            return kind.open(path, cache)
     raise Unavailable(
         f"{path} is not a home that Reverie knows.",
         cause=f"Nothing in it belongs to one of: {', '.join(kind.kind for kind in KINDS)}.",

@@ -35,6 +35,8 @@ from reverie.homes.base import (
     ScopeRoot,
     ScopeUnavailable,
     SessionPlace,
+    Source,
+    StatusLine,
     WatchedPlace,
     Workspace,
     WriterPlace,
@@ -59,6 +61,7 @@ from reverie.homes.reading import (
     read_json,
     read_regular,
 )
+from reverie.transcripts.reading import ReadableTranscript
 from reverie.transcripts.turns import Transcript
 
 KIND = "mux"
@@ -282,6 +285,22 @@ class MuxHome:
         wishes = writer_wishes(self._config()[0], workspace_id, self._metadata_id)
         definition, problem = self._definition(AGENT)
         return replace(wishes, definition=definition, problem=problem)
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        return ()
+
+    def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
+        from reverie.homes.mux_sessions import sources
+
+        return sources(self._root, self.contents(), project_path)
+
+    def open_source(self, source: Source) -> ReadableTranscript:
+        from reverie.transcripts.mux_reading import MuxReadable
+
+        return MuxReadable(source.path)
+
+    def source_title(self, source: Source) -> str:
+        return source.title
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return (

@@ -10,11 +10,12 @@ Threading: pure but for looking at the disk. Failure: what cannot be reached is 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reverie.homes.base import HomeContents, MemoryKinds, SessionPlace
+from reverie.homes.base import HomeContents, MemoryKinds, SessionPlace, Source
 from reverie.homes.mux_location import COVERAGE, USAGE
 from reverie.homes.mux_names import is_plain_component
 from reverie.homes.reading import is_directory, is_file
@@ -40,6 +41,32 @@ def in_use(root: Path, contents: HomeContents, recencies: Mapping[str, int]) -> 
     live.sort(key=lambda workspace_id: -recencies.get(workspace_id, 0))
     places = (session_place(root, workspace_id) for workspace_id in live)
     return tuple([place for place in places if is_directory(place.directory)][:_MOST_IN_USE])
+
+
+def sources(root: Path, contents: HomeContents, project_path: str | None) -> tuple[Source, ...]:
+    """The sessions of listed workspaces that have a transcript, the newest first."""
+    found = []
+    for workspace in contents.workspaces():
+        wanted = project_path is None or project_path in workspace.project_paths
+        if not wanted or not is_plain_component(workspace.id):
+            continue
+        place = session_place(root, workspace.id)
+        times, size = [], 0
+        for name in place.files:
+            with contextlib.suppress(OSError):
+                found_file = (place.directory / name).stat()
+                times.append(found_file.st_mtime_ns // 1_000_000)
+                size += found_file.st_size
+        if times:
+            title = workspace.title or workspace.name
+            of = workspace.project_paths[0] if workspace.project_paths else None
+            found.append(
+                Source(
+                    workspace.id, "session", place.directory, title, of, max(times), size,
+                    archived=workspace.archived,
+                )
+            )  # fmt: skip
+    return tuple(sorted(found, key=lambda source: -(source.updated_at or 0)))
 
 
 def memory_kinds(root: Path, config: object) -> MemoryKinds:

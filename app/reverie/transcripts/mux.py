@@ -37,7 +37,7 @@ class MuxTranscript:
     def turns(self, after: int | None = None, up_to: int | None = None) -> Iterator[Turn]:
         """Every row with `after` < sequence <= `up_to`, in order."""
         seen: set[int] = set()
-        for row in self._rows():
+        for row in self.rows():
             turn = turn_of(row)
             if turn is None:
                 self.skipped += 1
@@ -53,7 +53,7 @@ class MuxTranscript:
         previous: int | None = None
         request: str | None = None
         # Most rows of a long transcript are neither, and parsing them would cost most of the time.
-        for row in self._rows(marks=_BOUNDARY_MARKS):
+        for row in self.rows(marks=_BOUNDARY_MARKS):
             turn = turn_of(row)
             if turn is None or turn.sequence in found:
                 continue
@@ -67,7 +67,7 @@ class MuxTranscript:
                 previous, request = turn.sequence, None
         return tuple(found.values())
 
-    def _rows(self, marks: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]:
+    def rows(self, marks: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]:
         """Decoded rows of both files; with `marks` only those whose line has one of them."""
         self.skipped = 0
         for name in _FILES:
