@@ -47,8 +47,9 @@ def test_a_text_comes_back_as_it_was_or_is_read_only(qapp: object, content: str)
 @given(st.text("ab\r\n\u2028é\U0001f600", max_size=12), st.text("ab\r\né", max_size=12))
 def test_following_the_disk_ends_with_its_text(qapp: object, old: str, new: str) -> None:
     file, _owner = opened(old)
-    file.buffer, _ = state.seen_on_disk(file.buffer, found(new), file.content)
-    file.follow()
+    before = file.buffer
+    file.buffer, _ = state.seen_on_disk(before, found(new), file.content)
+    file.follow(before)
     assert file.content == new
     assert not file.document.isModified()
 
@@ -57,8 +58,9 @@ def test_following_touches_only_what_changed(qapp: object) -> None:
     file, _owner = opened("one\ntwo\U0001f600\nthree\n")
     cursor = QTextCursor(file.document)
     cursor.setPosition(len("one\ntwo") + 2 + 3)
-    file.buffer, _ = state.seen_on_disk(file.buffer, found("ONE!\ntwo\U0001f600\nthree\n"), file.content)
-    file.follow()
+    before = file.buffer
+    file.buffer, _ = state.seen_on_disk(before, found("ONE!\ntwo\U0001f600\nthree\n"), file.content)
+    file.follow(before)
     assert cursor.block().text() == "three"
     assert file.document.isUndoAvailable(), "what was there can be had back"
 

@@ -29,11 +29,35 @@ def test_an_unedited_file_follows_the_disk() -> None:
     assert after.banner == ""
 
 
-def test_an_edited_file_does_not_follow_but_asks() -> None:
+def conflicting(disk: str = "two") -> Buffer:
+    """One with `mine` typed over `one`, which others changed."""
+    after, _ = state.seen_on_disk(state.typed(opened(), True), text(disk), "mine")
+    return state.merged(after, after.base, modified=True)
+
+
+def test_an_edited_file_is_merged_and_asks_about_what_is_not_decided() -> None:
     edited = state.typed(opened(), True)
     after, effect = state.seen_on_disk(edited, text("two"), "mine")
+    assert (effect, after.base, after.disk) == ("merge", text("one"), text("two"))
+    asking = state.merged(after, after.base, modified=True)
+    assert (asking.banner, asking.modified, asking.expected_sha256) == ("conflict", True, "sha of one")
+    done = state.merged(after, after.disk, modified=True)
+    assert (done.banner, done.modified, done.expected_sha256) == ("", True, "sha of two")
+    again, effect = state.seen_on_disk(asking, text("two", mtime_ns=9), "mine")
+    assert (effect, again.banner) == ("none", "conflict"), "the same version is not merged twice"
+    assert state.typed(asking, False).modified, "undone typing decides nothing"
+
+
+def test_what_cannot_be_edited_is_not_merged_but_asks() -> None:
+    after, effect = state.seen_on_disk(state.typed(opened(), True), text("?", read_only="no"), "mine")
     assert (effect, after.banner, after.modified) == ("none", "conflict", True)
-    assert after.expected_sha256 == "sha of one"
+
+
+def test_an_undone_merge_asks_again() -> None:
+    before = state.typed(opened(), True)
+    after, _ = state.seen_on_disk(before, text("two"), "mine")
+    undone = state.reopened(state.merged(after, after.disk, modified=True), before.base)
+    assert (undone.banner, undone.modified, undone.expected_sha256) == ("conflict", True, "sha of one")
 
 
 def test_the_echo_of_our_own_save_asks_nothing() -> None:
@@ -54,17 +78,16 @@ def test_when_someone_wrote_the_very_same_text_there_is_no_conflict() -> None:
 
 
 def test_keep_mine_lets_the_next_save_replace_exactly_what_was_shown() -> None:
-    conflict, _ = state.seen_on_disk(state.typed(opened(), True), text("two"), "mine")
+    conflict = conflicting()
     kept = state.kept_mine(conflict)
     assert (kept.banner, kept.modified, kept.expected_sha256) == ("", True, "sha of two")
     again, _ = state.seen_on_disk(kept, text("two"), "mine")
     assert again.banner == ""
-    third, _ = state.seen_on_disk(kept, text("three"), "mine")
-    assert third.banner == "conflict"
+    assert state.seen_on_disk(kept, text("three"), "mine")[1] == "merge"
 
 
 def test_reload_takes_the_version_on_disk() -> None:
-    conflict, _ = state.seen_on_disk(state.typed(opened(), True), text("two"), "mine")
+    conflict = conflicting()
     after, effect = state.taken_theirs(conflict)
     assert (effect, after.modified, after.expected_sha256) == ("follow", False, "sha of two")
 
@@ -79,7 +102,7 @@ def test_a_deleted_file_stays_open(modified: bool, banner: str) -> None:
 
 
 def test_a_conflict_ends_when_the_disk_goes_back() -> None:
-    conflict, _ = state.seen_on_disk(state.typed(opened(), True), text("two"), "mine")
+    conflict = conflicting()
     after, effect = state.seen_on_disk(conflict, text("one"), "mine")
     assert (effect, after.banner, after.modified) == ("none", "", True)
 

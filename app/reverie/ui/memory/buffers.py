@@ -19,6 +19,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from reverie.errors import Conflict, MendableError
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory import editor_state as state
+from reverie.ui.memory.co_editing import Side
 from reverie.ui.memory.documents import OpenFile
 from reverie.ui.memory.editor_state import Address, FileRef
 from reverie.ui.memory.tree_nodes import FileData, parse_shown
@@ -101,6 +102,7 @@ class Buffers(QObject):
     def _add(self, buffer: state.Buffer) -> OpenFile:
         file = OpenFile(buffer, self._theme, self)
         file.document.modificationChanged.connect(self._on_modification)
+        file.reopened.connect(self._on_reopened)
         self._files[buffer.ref] = file
         return file
 
@@ -116,6 +118,7 @@ class Buffers(QObject):
             file = self._add(replace(buffer, modified=False))
         file.retype(content)
         file.buffer = buffer
+        file.recheck()
         file.cursor = cursor
         self.wanted = ref
         self._sessions[ref.home] = session
@@ -142,6 +145,10 @@ class Buffers(QObject):
                 file.buffer = state.typed(file.buffer, modified)
                 self.changed.emit(file)
 
+    @Slot()
+    def _on_reopened(self) -> None:
+        self.changed.emit(self.sender())
+
     # Saving
 
     def save(self, file: OpenFile) -> None:
@@ -165,6 +172,8 @@ class Buffers(QObject):
             file.buffer = state.saved(file.buffer, found, still)
             if not still:
                 file.document.setModified(False)
+            file.saved()
+            file.recheck()
             self.changed.emit(file)
 
         def failed(error: MendableError) -> None:
@@ -182,12 +191,29 @@ class Buffers(QObject):
 
     def keep_mine(self, file: OpenFile) -> None:
         file.buffer = state.kept_mine(file.buffer)
+        file.recheck()
         self.changed.emit(file)
 
+    def decide(self, file: OpenFile, index: int, side: Side) -> None:
+        """A person chose for one of the file's conflicts."""
+        file.decide(index, side)
+        self.changed.emit(file)
+
+    def take_back(self, file: OpenFile) -> None:
+        """Undo what was merged into the text."""
+        file.take_back()
+        self.changed.emit(file)
+
+    def recheck(self, file: OpenFile) -> None:
+        """Somebody typed where something has to be decided."""
+        if file.recheck():
+            self.changed.emit(file)
+
     def take_theirs(self, file: OpenFile) -> None:
-        file.buffer, effect = state.taken_theirs(file.buffer)
+        before = file.buffer
+        file.buffer, effect = state.taken_theirs(before)
         if effect == "follow":
-            file.follow()
+            file.follow(before)
         self.changed.emit(file)
 
     def renamed(self, old: FileRef, new: FileRef, address: Address) -> None:
@@ -237,8 +263,8 @@ class Buffers(QObject):
             self._read(session, file)
 
     def _read(self, session: HomeSession, file: OpenFile) -> None:
-        def done(found: FileText) -> None:
-            self._see(file, found)
+        def done(found: tuple[FileText, str]) -> None:
+            self._see(file, *found)
 
         def failed(error: MendableError) -> None:
             if error.reason == "missing":
@@ -249,22 +275,26 @@ class Buffers(QObject):
         ref = file.buffer.ref
         session.lanes.scan.submit(
             "read a file",
-            _read_job(session, file.buffer.address),
+            _authored(session, file.buffer.address),
             done=done,
             failed=failed,
             group=f"read {ref.home} {ref.store} {ref.rel}",
         )
 
-    def _see(self, file: OpenFile, found: FileText | None) -> None:
+    def _see(self, file: OpenFile, found: FileText | None, author: str = "") -> None:
         if file.saving or self._files.get(file.buffer.ref) is not file:
             return
         before = file.buffer
         file.buffer, effect = state.seen_on_disk(before, found, file.content)
         if effect == "follow":
-            file.follow()
+            file.follow(before, author)
+        elif effect == "merge":
+            file.merge(author)
         elif before.modified and not file.buffer.modified:
             file.document.setModified(False)
-        if file.buffer != before or effect == "follow":
+        if effect == "none":
+            file.recheck()
+        if file.buffer != before or effect != "none":
             self.changed.emit(file)
 
 
@@ -289,5 +319,17 @@ def _read_job(session: HomeSession, address: Address) -> Callable[[JobControl], 
         if address.companion is not None:
             return workbench.read_companion(address.companion)
         return workbench.read(address.context, address.path)
+
+    return work
+
+
+def _authored(session: HomeSession, address: Address) -> Callable[[JobControl], tuple[FileText, str]]:
+    """The file as it is, and who of us wrote that; empty: somebody else."""
+    workbench, read = session.workbench, _read_job(session, address)
+
+    def work(control: JobControl) -> tuple[FileText, str]:
+        found = read(control)
+        companion = address.companion.path if address.companion is not None else None
+        return found, workbench.author_of(address.context, address.path, found.sha256, companion)
 
     return work

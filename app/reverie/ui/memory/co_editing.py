@@ -105,6 +105,17 @@ def chosen(conflict: Conflict, side: Side) -> list[str]:
     return [*conflict.mine, *conflict.theirs]
 
 
+def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
+    """Where `new` differs from `old`: lines in old, lines in new."""
+    found: list[tuple[Region, Region]] = []
+    old_at = new_at = 0
+    for old_start, new_start, length in [*_matching(old, new), (len(old), len(new), 0)]:
+        if old_start > old_at or new_start > new_at:
+            found.append((Region(old_at, old_start), Region(new_at, new_start)))
+        old_at, new_at = old_start + length, new_start + length
+    return found
+
+
 def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
     """`take` False: changes of theirs alone are conflicts too."""
     base_lines, mine_lines, their_lines = base.split("\n"), mine.split("\n"), theirs.split("\n")
@@ -144,7 +155,7 @@ def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
 
 def _changes(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_Change]:
     """The changes in order. Hunks of both sides that overlap or touch are one change."""
-    ours, others = _hunks(base, mine), _hunks(base, theirs)
+    ours, others = hunks(base, mine), hunks(base, theirs)
     mine_at = theirs_at = 0  # the next hunk of each side
     mine_shift = theirs_shift = 0  # how far lines of that side lie behind those of the base
     while mine_at < len(ours) or theirs_at < len(others):
@@ -179,17 +190,6 @@ def _changes(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_C
         elif mine[in_mine.start : in_mine.end] == theirs[in_theirs.start : in_theirs.end]:
             kind = "same"
         yield _Change(kind, Region(start, end), in_mine, in_theirs)
-
-
-def _hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
-    """Where `new` differs from `old`: lines in old, lines in new."""
-    found: list[tuple[Region, Region]] = []
-    old_at = new_at = 0
-    for old_start, new_start, length in [*_matching(old, new), (len(old), len(new), 0)]:
-        if old_start > old_at or new_start > new_at:
-            found.append((Region(old_at, old_start), Region(new_at, new_start)))
-        old_at, new_at = old_start + length, new_start + length
-    return found
 
 
 def _matching(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:

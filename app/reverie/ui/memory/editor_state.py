@@ -1,8 +1,10 @@
 """What an open file's text stands for: pure decisions about saving, following the disk and conflicts.
 
 A `Buffer` knows two versions: `base`, the one its text grew from, and `disk`, the last one seen on disk. They
-differ only while a person has to decide. No decision ever throws typed text away: a changed file is followed
-only where nothing was typed, and what is replaced stays in the editor's undo stack.
+differ only while a person has to decide; then `base` is no version of the file, but that of the disk with the
+old lines where nothing is decided yet, so that a save (compare-and-swap against `base`) cannot go through. No
+decision ever throws typed text away: a changed file is followed where nothing was typed and merged where
+something was, and what is replaced stays in the editor's undo stack.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from reverie.services.views import FileText
 
 Banner = Literal["", "conflict", "deleted", "gone"]
-Effect = Literal["none", "follow"]
+Effect = Literal["none", "follow", "merge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ def opened(ref: FileRef, address: Address, found: FileText) -> Buffer:
 
 
 def typed(buffer: Buffer, modified: bool) -> Buffer:
-    """The text changed, or was undone back to `base`."""
+    """The text changed, or was undone back to `base`; while a person has to decide that is no matter."""
+    if buffer.banner == "conflict":
+        return replace(buffer, modified=True)
     after = replace(buffer, modified=modified)
     if not modified and buffer.disk is None:
         return replace(after, banner="gone")
@@ -90,7 +94,8 @@ def typed(buffer: Buffer, modified: bool) -> Buffer:
 
 
 def seen_on_disk(buffer: Buffer, found: FileText | None, text: str) -> tuple[Buffer, Effect]:
-    """`found` is on disk now (None: no file) while the buffer's text on disk would be `text`."""
+    """`found` is on disk now (None: no file) while the buffer's text on disk would be `text`. `merge`: the
+    text has to be merged with `disk`, and `merged` told."""
     if found is None:
         return replace(buffer, disk=None, banner="deleted" if buffer.modified else "gone"), "none"
     if found.sha256 == buffer.expected_sha256 and buffer.base is not None:
@@ -100,9 +105,26 @@ def seen_on_disk(buffer: Buffer, found: FileText | None, text: str) -> tuple[Buf
         return replace(buffer, base=found, disk=found, modified=False, banner=""), "none"
     if not buffer.modified:
         return replace(buffer, base=found, disk=found, banner=""), "follow"
-    if buffer.disk is not None and buffer.disk.sha256 == found.sha256 and buffer.banner != "conflict":
-        return replace(buffer, disk=found), "none"  # "keep mine" was said to this very version
-    return replace(buffer, disk=found, banner="conflict"), "none"
+    if buffer.disk is not None and buffer.disk.sha256 == found.sha256:
+        return replace(buffer, disk=found), "none"  # this very version is being decided about
+    if found.read_only:
+        return replace(buffer, disk=found, banner="conflict"), "none"
+    return replace(buffer, disk=found), "merge"
+
+
+def merged(buffer: Buffer, base: FileText | None, modified: bool) -> Buffer:
+    """The text holds what the disk has, except where `base` differs from it: there a person decides.
+    `modified`: it is not that of the disk."""
+    undecided = base is not buffer.disk
+    return replace(buffer, base=base, modified=modified or undecided, banner="conflict" if undecided else "")
+
+
+def reopened(buffer: Buffer, base: FileText | None) -> Buffer:
+    """A merge was undone: the text grew from `base` again, and a person decides about what came since."""
+    same = base is not None and buffer.disk is not None and base.sha256 == buffer.disk.sha256
+    if same or buffer.disk is None:
+        return replace(buffer, base=base)
+    return replace(buffer, base=base, modified=True, banner="conflict", style=buffer.base or buffer.style)
 
 
 def saved(buffer: Buffer, found: FileText, still_modified: bool) -> Buffer:
