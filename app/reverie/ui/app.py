@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from reverie.clock import Clock, system_clock
@@ -32,6 +33,7 @@ from reverie.ui.jobs import stuck_lanes
 from reverie.ui.look import LookControl, read_look
 from reverie.ui.main_window import Beginning, MainWindow
 from reverie.ui.settle import Screenshot
+from reverie.ui.single_instance import Instance, Wish, activation_token
 from reverie.ui.stop_signals import StopSignals
 
 log = logging.getLogger("reverie.app")
@@ -40,6 +42,7 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 SWITCH_S = 0.0005
 GC_THRESHOLD = 50_000
 SCREENSHOT_LIMIT_MS = 60_000
+LISTEN_LATEST_MS = 3_000
 
 
 def run_window(
@@ -52,7 +55,8 @@ def run_window(
     offscreen: bool = False,
     screenshot: Path | None = None,
 ) -> int:
-    """Show the window on `homes` (none: those that are found). With `screenshot`: save a picture and end."""
+    """Show the window on `homes` (none: those that are found). With `screenshot`: save a picture and end.
+    Where a window of the profile is open already, it is asked to show them."""
     if offscreen or screenshot is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     problem = display_problem(os.environ, sys.platform)
@@ -64,6 +68,13 @@ def run_window(
     if demo and profile == Profile.default():
         # A throw-away home leaves no history behind either.
         profile = Profile.under(scratch / "profile")
+    instance = Instance(profile) if screenshot is None else None
+    if instance is not None and not instance.is_first:
+        problem = instance.hand_over(Wish(tuple(homes), workspace_id or "", demo, activation_token()))
+        if problem:
+            sys.stderr.write(f"reverie: {problem}\n")
+        shutil.rmtree(scratch, ignore_errors=True)
+        return 1 if problem else 0
     try:
         with logging_to(profile) as records, faults_to(profile):
             application = make_application()
@@ -77,10 +88,12 @@ def run_window(
                 watching=screenshot is None,
             )
             try:
-                return _run(application, profile, clock, beginning, screenshot)
+                return _run(application, profile, clock, beginning, screenshot, instance)
             finally:
                 reporter.uninstall()
     finally:
+        if instance is not None:
+            instance.close()
         shutil.rmtree(scratch, ignore_errors=True)
 
 
@@ -103,7 +116,12 @@ def make_application() -> QApplication:
 
 
 def _run(
-    application: QApplication, profile: Profile, clock: Clock, beginning: Beginning, screenshot: Path | None
+    application: QApplication,
+    profile: Profile,
+    clock: Clock,
+    beginning: Beginning,
+    screenshot: Path | None,
+    instance: Instance | None,
 ) -> int:
     look = LookControl(application)
     look.begin(read_look(profile.settings_file))
@@ -111,6 +129,10 @@ def _run(
     application.setWindowIcon(icons.icon("reverie"))
     window = MainWindow(profile, clock, icons, beginning)
     window.settings.look_changed.connect(look.apply)
+    if instance is not None:
+        instance.asked.connect(window.take_wish)
+        window.late.built.connect(instance.listen)
+        QTimer.singleShot(LISTEN_LATEST_MS, instance.listen)
     window.show()
     if screenshot is None:
         stop = StopSignals()

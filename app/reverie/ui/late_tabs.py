@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from reverie.ui.traces.tab import TracesTab
 
 _LATE = (
+    "PySide6.QtNetwork",
     "reverie.dream.review",
     "reverie.services.replay",
     "reverie.ui.consent",

@@ -8,7 +8,8 @@ unsaved text is asked for, watchers stop, lanes stop (each within two seconds), 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.services.search import Hit
     from reverie.ui.palette import Entry
+    from reverie.ui.single_instance import Wish
 
 log = logging.getLogger("reverie.window")
 
@@ -163,6 +165,22 @@ class MainWindow(QMainWindow):
     @property
     def session(self) -> HomeSession | None:
         return self._session
+
+    @Slot(object)
+    def take_wish(self, wish: Wish) -> None:
+        """Another start of the program was asked to open this, and handed it over."""
+        self._beginning = replace(self._beginning, workspace=wish.workspace)
+        if wish.demo:
+            self.open_demo()
+        for path in wish.homes:
+            self._wants_shown = True
+            self.homes.open(path)
+        if wish.token:
+            os.environ["XDG_ACTIVATION_TOKEN"] = wish.token
+        if self.isMinimized():
+            self.showNormal()
+        self.raise_()
+        self.activateWindow()
 
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:

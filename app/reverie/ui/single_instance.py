@@ -1,0 +1,222 @@
+"""One window for each profile: a second start hands over what it was asked to open, and ends.
+
+Who holds the lock file is the first. The kernel and Qt's stale check free the lock of a process that died, so
+whoever gets it may take its socket over, too. The first listens once its window is painted; a second one
+tries until then, and tells when it gets no answer. What comes over the socket (in a private directory) names
+homes to open and nothing else.
+
+Threading: GUI thread; `hand_over` blocks and belongs before any window. Failure: where no lock can be made,
+this start is on its own, as if it were the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QLockFile, QObject, Signal, Slot
+
+from reverie.errors import MendableError
+from reverie.profile import Profile, ensure_private
+
+if TYPE_CHECKING:
+    from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+log = logging.getLogger("reverie.instance")
+ANSWER_MS = 8_000
+_LONGEST_PATH = 100
+_LARGEST = 65_536
+_ACTIVATION = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a start was asked to open. `token`: lets the first one come to the front where the desktop asks
+    for leave."""
+
+    homes: tuple[Path, ...] = ()
+    workspace: str = ""
+    demo: bool = False
+    token: str = ""
+
+    def encoded(self) -> bytes:
+        """One line."""
+        said = {
+            "homes": [str(path.absolute()) for path in self.homes],
+            "workspace": self.workspace,
+            "demo": self.demo,
+            "token": self.token,
+        }
+        return json.dumps(said).encode() + b"\n"
+
+
+def decoded(line: bytes) -> Wish | None:
+    """The wish of a line; None for what is none."""
+    try:
+        said: Any = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(said, dict):
+        return None
+    homes, workspace, token = said.get("homes"), said.get("workspace"), said.get("token")
+    if not isinstance(homes, list) or not all(isinstance(home, str) for home in homes):
+        return None
+    paths = tuple(Path(home) for home in homes)
+    if not all(path.is_absolute() for path in paths):
+        return None
+    return Wish(
+        paths,
+        workspace if isinstance(workspace, str) else "",
+        said.get("demo") is True,
+        token if isinstance(token, str) else "",
+    )
+
+
+def activation_token() -> str:
+    """What the desktop gave this start so that a window may come to the front."""
+    return next((os.environ[name] for name in _ACTIVATION if os.environ.get(name)), "")
+
+
+class Instance(QObject):
+    """`asked(Wish)`: another start handed this over. Take the lock by making one; `listen` once the window is
+    painted; `close` at the end."""
+
+    asked = Signal(object)
+
+    def __init__(self, profile: Profile, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._server: QLocalServer | None = None
+        self._partial: dict[QLocalSocket, bytes] = {}
+        self._lock: QLockFile | None = None
+        self._name = ""
+        self.is_first = True
+        try:
+            profile.ensure(profile.locks)
+            self._name = _socket_name(profile)
+        except (OSError, MendableError) as error:
+            log.warning("no lock for the window: %s", error)
+            return
+        self._lock = QLockFile(str(profile.locks / "window.lock"))
+        # Stale is what belongs to no living process, however old it is.
+        self._lock.setStaleLockTime(0)
+        if not self._lock.tryLock(0):
+            self.is_first = self._lock.error() != QLockFile.LockError.LockFailedError
+
+    # The first
+
+    def listen(self) -> None:
+        """Begin to take wishes."""
+        if not self.is_first or not self._name or self._server is not None:
+            return
+        from PySide6.QtNetwork import QLocalServer
+
+        # The lock is ours: a socket of this name is a dead one's.
+        QLocalServer.removeServer(self._name)
+        server = QLocalServer(self)
+        server.newConnection.connect(self._on_connection)
+        if server.listen(self._name):
+            self._server = server
+        else:
+            log.warning("other starts cannot reach this window: %s", server.errorString())
+
+    def close(self) -> None:
+        """Free the name for the next start."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        if self._lock is not None and self.is_first:
+            self._lock.unlock()
+
+    @Slot()
+    def _on_connection(self) -> None:
+        while self._server is not None and (socket := self._server.nextPendingConnection()) is not None:
+            self._partial[socket] = b""
+            socket.readyRead.connect(self._on_ready)
+            socket.disconnected.connect(self._on_gone)
+            self._read(socket)
+
+    @Slot()
+    def _on_ready(self) -> None:
+        for socket in list(self._partial):
+            self._read(socket)
+
+    @Slot()
+    def _on_gone(self) -> None:
+        from PySide6.QtNetwork import QLocalSocket
+
+        for socket in [
+            each for each in self._partial if each.state() != QLocalSocket.LocalSocketState.ConnectedState
+        ]:
+            self._partial.pop(socket)
+            socket.deleteLater()
+
+    def _read(self, socket: QLocalSocket) -> None:
+        text = self._partial[socket] + bytes(socket.readAll().data())
+        self._partial[socket] = text
+        line, newline, _rest = text.partition(b"\n")
+        if not newline:
+            if len(text) > _LARGEST:
+                socket.abort()
+            return
+        self._partial[socket] = b""
+        wish = decoded(line)
+        socket.write(b"taken\n" if wish is not None else b"refused\n")
+        socket.flush()
+        if wish is not None:
+            self.asked.emit(wish)
+
+    # The second
+
+    def hand_over(self, wish: Wish, limit_ms: int = ANSWER_MS) -> str:
+        """Give the first one `wish`. Returns why that did not work; empty if it did."""
+        from PySide6.QtNetwork import QLocalSocket
+
+        deadline = time.monotonic() + limit_ms / 1000
+        socket = QLocalSocket()
+        while True:
+            socket.connectToServer(self._name)
+            left = max(1, round((deadline - time.monotonic()) * 1000))
+            if socket.waitForConnected(left):
+                break
+            if time.monotonic() > deadline:
+                return self._silence()
+            # It is still starting.
+            time.sleep(0.05)
+        socket.write(wish.encoded())
+        answer = b""
+        while b"\n" not in answer:
+            left = round((deadline - time.monotonic()) * 1000)
+            if left <= 0 or not socket.waitForReadyRead(left):
+                return self._silence()
+            answer += bytes(socket.readAll().data())
+        socket.disconnectFromServer()
+        return "" if answer == b"taken\n" else "The open window did not understand what it was asked."
+
+    def _silence(self) -> str:
+        pid = self._lock.getLockInfo()[0] if self._lock is not None else 0
+        return (
+            f"Reverie is open for this profile already (process {pid}), but does not answer. "
+            f"Close its window or end that process, then start again; or use another profile with --profile."
+        )
+
+
+def _socket_name(profile: Profile) -> str:
+    """Where the first one listens: beside its lock, or in a private directory for what is too long a name."""
+    digest = hashlib.sha256(str(profile.state.absolute()).encode()).hexdigest()[:16]
+    if sys.platform == "win32":
+        return f"reverie-{digest}"
+    beside = profile.locks.absolute() / "window.socket"
+    if len(os.fsencode(beside)) <= _LONGEST_PATH:
+        return str(beside)
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    root = Path(runtime) if os.path.isabs(runtime) else Path(tempfile.gettempdir())  # noqa: PTH117 - as profile.py
+    private = ensure_private(root / f"reverie-{os.getuid()}")
+    return str(private / f"{digest}.socket")
