@@ -27,7 +27,7 @@ COMMITS_A_PAGE = 500
 @dataclass(frozen=True, slots=True)
 class Deletion:
     """One file that went. `commit` took it away; `kept_in` is the one before, which has it under `place`.
-    `size` None: it was too large, only its hash was kept."""
+    `size` None: its content cannot be had."""
 
     place: Place
     blob: str

@@ -13,20 +13,19 @@ Threading: `note` and `add` from any thread, the rest blocks and is not for the 
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import MendableError
 from reverie.files.coalesce import Changes
-from reverie.homes.base import COMPANIONS, HomeContents, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.base import COMPANIONS, Scope, ScopeRoot
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.paths import memory_path
 from reverie.memory.scanning import is_gone, read_rel
@@ -35,6 +34,7 @@ from reverie.memory.search_query import Query, parse_query
 from reverie.memory.search_scan import SEARCHED_BYTES
 from reverie.memory.search_snippet import Snippet, regex_hits, snippet, term_hits
 from reverie.memory.search_update import Watcher
+from reverie.services.contexts import shown_contexts
 
 if TYPE_CHECKING:
     from reverie.services.parts import HomeParts
@@ -402,7 +402,7 @@ def _index(parts: HomeParts) -> SearchIndex:
 
 def _places(parts: HomeParts) -> dict[str, _Place]:
     home, contents = parts.home, parts.home.contents()
-    shown = dict(_shown(parts, contents))
+    shown = dict(shown_contexts(parts, contents))
     places = {COMPANIONS: _Place(home.root, None)}
     for root in home.roots(contents):
         context = shown.get(root.key)
@@ -413,24 +413,6 @@ def _places(parts: HomeParts) -> dict[str, _Place]:
         else:
             places[root.key] = _Place(root.directory, root, context.workspace_id, context.project_path)
     return places
-
-
-def _shown(parts: HomeParts, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
-    """Per root key of projects and workspaces a context that shows it. A project is best seen from its first
-    workspace."""
-    home = parts.home
-    for project in contents.projects:
-        for workspace in reversed(project.workspaces):
-            owned = (*workspace.project_paths, workspace.bucket)[0]
-            path = None if workspace.multi_project else owned
-            context = home.context(workspace_id=workspace.id, project_path=path, project_given=True)
-            for scope in (Scope.PROJECT, Scope.WORKSPACE):
-                with contextlib.suppress(ScopeUnavailable):
-                    yield home.scope_root(context, scope).key, context
-        if not project.workspaces:
-            context = home.context(project_path=project.path, project_given=True)
-            with contextlib.suppress(ScopeUnavailable):
-                yield home.scope_root(context, Scope.PROJECT).key, context
 
 
 def _owner(parts: HomeParts, path: Path) -> str | None:
