@@ -261,6 +261,55 @@ class MemoryStore:
                 )
             self._write(root, files, parsed, data, None, create_only=True, mode=mode)
 
+    def swap(
+        self,
+        path: str | MemoryPath,
+        after: bytes | None,
+        expected_sha256: str | None,
+        *,
+        mode: int | None = None,
+    ) -> None:
+        """One file becomes exactly these bytes (None: it goes) if its bytes still have this hash (None: no
+        file). Neither cap nor use is looked at: who changes several files as one decides on both. What
+        stands there must be in the history already. Raises `Conflict`."""
+        parsed, root, files = self.resolve(path)
+        self._refuse_scope_root(parsed, "changed")
+        with self._effects.exclusive(root):
+            entry = files.entry(parsed.rel)
+            self._refuse_directory(parsed, entry)
+            if (entry is None) != (expected_sha256 is None):
+                raise _changed(
+                    parsed, "it exists by now" if entry is not None else "it was deleted meanwhile"
+                )
+            if after is None:
+                self._remove_expected(root, files, parsed, expected_sha256)
+                return
+
+            def compare(current: bytes | None) -> None:
+                if sha256_of_bytes(current) != expected_sha256:
+                    raise _changed(parsed, "it changed meanwhile")
+
+            self._write(root, files, parsed, after, compare, create_only=expected_sha256 is None, mode=mode)
+
+    def _remove_expected(
+        self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath, expected_sha256: str | None
+    ) -> None:
+        """Set the file aside, look at what was taken, and only then let it go: a compare-and-swap for
+        deletes."""
+        if expected_sha256 is None:
+            return
+        if sha256_of_bytes(files.read(parsed.rel)) != expected_sha256:
+            raise _changed(parsed, "it changed meanwhile")
+        folder, slash, _name = parsed.rel.rpartition("/")
+        digest = hashlib.sha256(parsed.rel.encode("utf-8", "surrogatepass")).hexdigest()
+        aside = f"{folder}{slash}.{digest[:16]}.reverie-aside"
+        self._effects.replacing(root, parsed.rel, None)
+        files.rename(parsed.rel, aside)
+        if sha256_of_bytes(files.read(aside)) != expected_sha256:
+            files.rename(aside, parsed.rel)
+            raise _changed(parsed, "it changed meanwhile")
+        files.remove(aside)
+
     def pin(self, path: str | MemoryPath, pinned: bool) -> None:
         """Pin or unpin one path; whether a file is there is not checked (mux.md section 6)."""
         parsed, root, _files = self.resolve(path)

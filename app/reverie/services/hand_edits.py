@@ -9,15 +9,18 @@ Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from reverie.errors import Conflict, StoreError
+from reverie.errors import Conflict, MendableError, StoreError
 from reverie.files.atomic import is_temporary
 from reverie.homes.base import ScopeContext, ScopeRoot
 from reverie.memory.paths import MemoryPath, parse_memory_path
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import MemoryStore
 from reverie.memory.usage import Usage
+from reverie.services.hand_changes import HandChanges
 from reverie.services.parts import HomeParts
 from reverie.services.texts import file_text
 from reverie.services.views import FileText, Undo
@@ -30,6 +33,7 @@ class HandEdits:
 
     def __init__(self, parts: HomeParts) -> None:
         self._parts = parts
+        self._changes = HandChanges(parts)
 
     def read(self, context: ScopeContext, path: str) -> FileText:
         """A memory of any size as far as it can be shown; people see also what the agent refuses."""
@@ -53,10 +57,48 @@ class HandEdits:
             self._record(changed, "Saved by hand")
         return self.read(context, path)
 
-    def pin(self, context: ScopeContext, path: str, pinned: bool) -> None:
-        self._store(context, []).pin(path, pinned)
-        subject = "Pinned by hand" if pinned else "Unpinned by hand"
-        self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=[])
+    def pin(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
+        """Pin or unpin several memories; none if one of them cannot be."""
+        store, home = self._store(context, []), self._parts.home
+        resolved = [store.resolve(path) for path in paths]
+        keys = [key for path, root, _files in resolved if (key := home.usage_key(root, path.rel)) is not None]
+        before = self._parts.usage.load()
+        try:
+            for path, _root, _files in resolved:
+                store.pin(path, pinned)
+        finally:
+            subject = "Pinned by hand" if pinned else "Unpinned by hand"
+            self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=[])
+        after = self._parts.usage.load()
+        return Undo(
+            "pin",
+            context,
+            str(resolved[0][0]),
+            usage={key: before[key] for key in keys if key in before},
+            usage_after={key: after[key] for key in keys if key in after},
+            count=len(resolved),
+        )
+
+    def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
+        """Delete several memories or folders, as one; if one cannot be deleted, the others come back."""
+        return self.as_one([partial(self.delete, context, path) for path in paths])
+
+    def as_one(self, changes: Sequence[Callable[[], Undo]]) -> Undo:
+        """Several changes that a person asked for as one: one `Undo`. If one fails, those before it are
+        taken back and its error is raised."""
+        done: list[Undo] = []
+        for change in changes:
+            try:
+                done.append(change())
+            except MendableError:
+                for undo in reversed(done):
+                    self.undo(undo)
+                raise
+        first = done[0]
+        if len(done) == 1:
+            return first
+        count = sum(undo.count or 1 for undo in done)
+        return Undo(first.kind, first.context, first.path, first.new_path, steps=tuple(done), count=count)
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
         changed: list[Path] = []
@@ -70,7 +112,7 @@ class HandEdits:
             store.delete(parsed)
         finally:
             self._record(changed, "Deleted by hand")
-        return Undo("delete", context, str(parsed), commit=commit, usage=usage)
+        return Undo("delete", context, str(parsed), commit=commit, usage=usage, count=1)
 
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
         changed: list[Path] = []
@@ -78,24 +120,83 @@ class HandEdits:
             self._store(context, changed).rename(path, new_path)
         finally:
             self._record(changed, "Renamed by hand")
-        return Undo("rename", context, str(parse_memory_path(path)), str(parse_memory_path(new_path)))
+        return Undo(
+            "rename", context, str(parse_memory_path(path)), str(parse_memory_path(new_path)), count=1
+        )
 
     def undo(self, undo: Undo) -> str:
-        """Take a hand edit back. Raises `Conflict` when something else stands in its place by now."""
+        """Take a change by hand back; a sentence on it. Raises `Conflict` when something else stands in its
+        place by now; what was changed since is left then."""
+        if undo.steps:
+            return self._undo_steps(undo)
+        if undo.files:
+            count = self._changes.undo(undo)
+            if undo.kind == "move" and undo.count == 1:
+                return f"Moved back to {undo.path}."
+            return f"Took back {count} changed file{'' if count == 1 else 's'}."
+        if undo.kind == "pin":
+            self._undo_pin(undo)
+            return (
+                f"Pins of {undo.count} memories are as before." if undo.count > 1 else "The pin is as before."
+            )
         changed: list[Path] = []
         store = self._store(undo.context, changed)
         if undo.kind == "rename":
             store.rename(undo.new_path, undo.path)
             sentence = f"Renamed back to {undo.path}."
         else:
-            count = self._bring_back(store, undo)
+            count = self._bring_back(store, undo, changed)
             sentence = (
                 f"Brought back {undo.path}." if count == 1 else f"Brought back {count} files of {undo.path}."
             )
         self._record(changed, "Undone by hand")
         return sentence
 
-    def _bring_back(self, store: MemoryStore, undo: Undo) -> int:
+    def _undo_steps(self, undo: Undo) -> str:
+        """Newest first. One that cannot be taken back does not keep the others; what is back already is
+        passed over when it is tried again."""
+        problems: list[Conflict] = []
+        for step in reversed(undo.steps):
+            try:
+                if not self._is_back(step):
+                    self.undo(step)
+            except Conflict as error:
+                problems.append(error)
+        if problems:
+            raise problems[0]
+        verb = {"delete": "Brought back", "pin": "Pinned as before:"}.get(undo.kind, "Took back")
+        things = "memories or folders" if undo.kind == "delete" else "changes"
+        return f"{verb} {undo.count} {things}."
+
+    def _is_back(self, undo: Undo) -> bool:
+        """Whether this was taken back before, when another step of the same change was in the way."""
+        if undo.files or undo.steps or undo.kind not in ("rename", "delete"):
+            return False
+        store = self._store(undo.context, [])
+        if undo.kind == "rename":
+            return store.entry(undo.new_path) is None and store.entry(undo.path) is not None
+        parsed, root, files = store.resolve(undo.path)
+        history = self._parts.snapshots.history
+        below = [
+            rel
+            for rel in history.files(undo.commit, root.key)
+            if rel == parsed.rel or rel.startswith(parsed.rel + "/")
+        ]
+        return bool(below) and all(
+            (entry := files.entry(rel)) is not None
+            and entry.kind == "file"
+            and files.read(rel) == history.read(undo.commit, root.key, rel)
+            for rel in below
+        )
+
+    def _undo_pin(self, undo: Undo) -> None:
+        keys = {*undo.usage, *undo.usage_after}
+        self._parts.usage.apply_delta(
+            {key: undo.usage_after.get(key) for key in keys}, {key: undo.usage.get(key) for key in keys}
+        )
+        self._parts.snapshots.record(actor="user", source="by hand", subject="Undone by hand", dirty=[])
+
+    def _bring_back(self, store: MemoryStore, undo: Undo, changed: list[Path]) -> int:
         parsed, root, _files = store.resolve(undo.path)
         history = self._parts.snapshots.history
         versions = history.files(undo.commit, root.key)
@@ -107,6 +208,7 @@ class HandEdits:
             if data is None:
                 raise StoreError(f"The history holds no {rel}.", next_step="Look at the runs of this home.")
             store.restore(MemoryPath(parsed.scope, tuple(rel.split("/"))), data, mode=versions[rel].mode)
+            changed.append(root.directory / rel)
         self._parts.usage.apply_delta(dict.fromkeys(undo.usage), dict(undo.usage))
         return len(rels)
 

@@ -25,6 +25,7 @@ __all__ = [
     "DreamProgress",
     "FileChange",
     "FileText",
+    "HandChange",
     "HarvestRow",
     "HomeInfo",
     "MemoryView",
@@ -39,6 +40,7 @@ __all__ = [
     "Spent",
     "StatusView",
     "Undo",
+    "UndoFile",
 ]
 
 
@@ -281,15 +283,46 @@ class ReviewView:
 
 
 @dataclass(frozen=True, slots=True)
-class Undo:
-    """How to take one hand edit back. `usage` holds the logical keys' entries as they were."""
+class HandChange:
+    """One file of a change by hand. `path` is a memory path; `after` its bytes then, None: it goes;
+    `expected_sha256` the hash of its bytes now, None: nothing may stand there; `mode` permission bits, None:
+    as they are."""
 
-    kind: Literal["delete", "rename"]
+    path: str
+    after: bytes | None
+    expected_sha256: str | None
+    mode: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UndoFile:
+    """One file of an `Undo`: hashes of its bytes before and after, None where there is no file. Its bytes
+    before are in the history."""
+
+    path: str
+    before_sha256: str | None
+    after_sha256: str | None
+    mode: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """How to take one change by hand back. `usage` holds the logical keys' entries as they were,
+    `usage_after` as they became; `files` are the changes of a move, merge or restore, `made` the folders
+    that came with it; `steps` are several changes that are one to whoever made them. `count`: how many
+    things a person would say were changed."""
+
+    kind: Literal["delete", "rename", "pin", "move", "merge", "restore"]
     context: ScopeContext
     path: str
     new_path: str = ""
     commit: str = ""
     usage: Mapping[str, Any] = field(default_factory=dict)
+    usage_after: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[UndoFile, ...] = ()
+    made: tuple[str, ...] = ()
+    steps: tuple[Undo, ...] = ()
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ from reverie.services.views import (
     DreamProgress,
     FileChange,
     FileText,
+    HandChange,
     HomeInfo,
     MemoryView,
     ModelsView,
@@ -48,12 +49,14 @@ if TYPE_CHECKING:
     from reverie.files.watch import Watcher, WatchTarget
     from reverie.runs.record import RunRecord
     from reverie.services.companions import CompanionFiles
+    from reverie.services.hand_changes import ChangeKind, HandChanges
     from reverie.services.hand_edits import HandEdits
     from reverie.services.lint import LintDesk
     from reverie.services.models import Models
     from reverie.services.replay import Replays
     from reverie.services.reviews import ReviewDesk
     from reverie.services.seen import SeenLog
+    from reverie.services.timeline import TimelineDesk
     from reverie.services.traces import TraceDesk
     from reverie.settings import Settings
 
@@ -147,8 +150,26 @@ class Workbench:
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
         return self._edits.rename(context, path, new_path)
 
-    def pin(self, context: ScopeContext, path: str, pinned: bool) -> None:
-        self._edits.pin(context, path, pinned)
+    def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
+        return self._edits.delete_all(context, paths)
+
+    def pin(self, context: ScopeContext, path: str, pinned: bool) -> Undo:
+        return self._edits.pin(context, [path], pinned)
+
+    def pin_all(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
+        return self._edits.pin(context, paths, pinned)
+
+    def apply_changes(
+        self,
+        context: ScopeContext,
+        changes: Sequence[HandChange],
+        *,
+        kind: ChangeKind,
+        subject: str,
+        pins: Mapping[str, bool] | None = None,
+    ) -> Undo:
+        """Several files as one: all of it or nothing. Raises `Conflict` when one is not as expected."""
+        return self._changes.apply(context, changes, kind=kind, subject=subject, pins=pins)
 
     def undo(self, undo: Undo) -> str:
         """Take a hand edit back; a sentence on what came back. Raises `Conflict` if the place is taken."""
@@ -354,6 +375,13 @@ class Workbench:
         return Relevance(tree, status, runs, contents, traces, activity)
 
     @cached_property
+    def timeline(self) -> TimelineDesk:
+        """What happened to each memory of this home."""
+        from reverie.services.timeline import TimelineDesk
+
+        return TimelineDesk(self.parts)
+
+    @cached_property
     def traces(self) -> TraceDesk:
         """The traces of this home."""
         from reverie.services.traces import TraceDesk
@@ -386,6 +414,12 @@ class Workbench:
         from reverie.services.hand_edits import HandEdits
 
         return HandEdits(self.parts)
+
+    @cached_property
+    def _changes(self) -> HandChanges:
+        from reverie.services.hand_changes import HandChanges
+
+        return HandChanges(self.parts)
 
     @cached_property
     def _reviews(self) -> ReviewDesk:

@@ -1,4 +1,4 @@
-"""Hand edits of memories as jobs: create, rename, delete, pin, and taking the last one back.
+"""Hand edits of memories as jobs: create, rename, delete, pin, anything else, and taking the last back.
 
 A job's end only says that it worked; the tree moves when the watcher has seen it.
 """
@@ -82,16 +82,37 @@ class Edits(QObject):
     def pin(self, session: HomeSession, context: ScopeContext, path: str, pinned: bool) -> None:
         workbench = session.workbench
 
-        def work(_control: JobControl) -> None:
-            workbench.pin(context, path, pinned)
+        def work(_control: JobControl) -> Undo:
+            return workbench.pin(context, path, pinned)
 
-        def done(_nothing: None) -> None:
+        def done(undo: Undo) -> None:
             """The pin shows when the sidecar was read again."""
+            self._remember(session, undo)
 
         self._submit(session, "pin a memory", work, done)
 
+    def apply(
+        self,
+        session: HomeSession,
+        name: str,
+        job: Callable[[], Undo],
+        done: Callable[[Undo], None],
+        failed: Callable[[MendableError], None] | None = None,
+    ) -> None:
+        """Run any change on the session's lane; what it returns is what Undo takes back next. An error goes
+        to `failed(error)`, or to the signal of that name."""
+
+        def work(_control: JobControl) -> Undo:
+            return job()
+
+        def changed(undo: Undo) -> None:
+            self._remember(session, undo)
+            done(undo)
+
+        session.lanes.scan.submit(name, work, done=changed, failed=failed or self.failed.emit)
+
     def undo(self) -> None:
-        """Take back the last deletion or renaming."""
+        """Take back the last change."""
         if not self._undos:
             return
         session, undo = self._undos.pop()

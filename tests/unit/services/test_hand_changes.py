@@ -1,0 +1,224 @@
+"""Several files change as one: all of it or nothing, and Undo takes it back without treading on anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from helpers.benches import contents, sample_parts, workspace
+from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable
+from reverie.homes.base import ScopeContext
+from reverie.memory.store import MemoryStore, sha256_of_bytes
+from reverie.memory.usage import UsageLog
+from reverie.services.hand_changes import HandChanges
+from reverie.services.hand_edits import HandEdits
+from reverie.services.parts import HomeParts
+from reverie.services.views import HandChange, Undo
+
+ACME = "a1f3c9e2b7"
+TESTING = "/memories/global/testing.md"
+FRESH = "/memories/global/new/deep/fresh.md"
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> HomeParts:
+    return sample_parts("mux-home", tmp_path)
+
+
+@pytest.fixture
+def context(parts: HomeParts) -> ScopeContext:
+    return workspace(parts, ACME)
+
+
+def memories(parts: HomeParts) -> dict[str, bytes]:
+    return contents(parts.home.root / "memory")
+
+
+def notes_file(parts: HomeParts) -> Path:
+    return parts.home.root / "memory/global/testing.md"
+
+
+def merge(parts: HomeParts, *, expected: str | None = "") -> list[HandChange]:
+    """`testing.md` goes, and a new file in new folders and one that exists take over."""
+    store = parts.store(workspace(parts, ACME), actor="user")
+    other = next(
+        entry.rel
+        for entry in store.resolve("/memories/global/x")[2].walk().entries
+        if entry.kind == "file" and entry.rel != "testing.md"
+    )
+    before = store.resolve(f"/memories/global/{other}")[2].read(other)
+    return [
+        HandChange(
+            TESTING, None, sha256_of_bytes(notes_file(parts).read_bytes()) if expected == "" else expected
+        ),
+        HandChange(FRESH, b"fresh\r\n\xff", None, 0o600),
+        HandChange(f"/memories/global/{other}", before + b"more\n", sha256_of_bytes(before)),
+    ]
+
+
+def test_a_merge_is_done_whole_and_taken_back_whole(parts: HomeParts, context: ScopeContext) -> None:
+    before, usage = memories(parts), parts.usage.load()
+    changes = merge(parts)
+    undo = HandChanges(parts).apply(
+        context, changes, kind="merge", subject="Merged by hand", pins={FRESH: True}
+    )
+    after = memories(parts)
+    assert "global/testing.md" not in after
+    assert after["global/new/deep/fresh.md"] == b"fresh\r\n\xff"
+    assert (parts.home.root / "memory/global/new/deep/fresh.md").stat().st_mode & 0o777 == 0o600
+    newest = parts.snapshots.history.commits(limit=1)[0]
+    assert (newest.actor, newest.subject) == ("user", "Merged by hand")
+    used = parts.usage.load()
+    assert used["global:new/deep/fresh.md"].pinned
+    assert "global:testing.md" not in used
+    HandEdits(parts).undo(undo)
+    assert memories(parts) == before
+    assert parts.usage.load() == usage
+    assert not (parts.home.root / "memory/global/new").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (HandChange(FRESH, b"x", "0" * 64), Conflict),
+        (HandChange("/memories/global/security", b"x", None), Conflict),
+        (HandChange("/memories/global/a~b.md", b"x", None), PathRuleError),
+        (HandChange("/memories/global", b"x", None), StoreError),
+        (HandChange("/memories/global/.hidden.md", None, sha256_of_bytes(b"only copy\n")), StoreError),
+        (HandChange("/memories/global/huge.md", b"x" * 2_000_000, None), StoreError),
+    ],
+)
+def test_what_cannot_be_done_is_found_before_anything_changes(
+    parts: HomeParts, context: ScopeContext, change: HandChange, error: type[Exception]
+) -> None:
+    (parts.home.root / "memory/global/.hidden.md").write_text("only copy\n")
+    before, usage = memories(parts), parts.usage.load()
+    with pytest.raises(error):
+        HandChanges(parts).apply(
+            context, [merge(parts)[0], change, merge(parts)[2]], kind="merge", subject="Merged"
+        )
+    assert memories(parts) == before
+    assert parts.usage.load() == usage
+
+
+@pytest.fixture
+def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Does something right before the second file is changed."""
+
+    def install(act: Callable[[], None]) -> None:
+        swap, calls = MemoryStore.swap, [0]
+
+        def swapped(self: MemoryStore, *args: object, **more: object) -> None:
+            calls[0] += 1
+            if calls[0] == 2:
+                act()
+            swap(self, *args, **more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(MemoryStore, "swap", swapped)
+
+    return install
+
+
+def test_a_file_that_changes_in_between_puts_everything_else_back(
+    parts: HomeParts, context: ScopeContext, between: Callable[[Callable[[], None]], None]
+) -> None:
+    before, usage = memories(parts), parts.usage.load()
+    between(lambda: notes_file(parts).write_bytes(b"the agent was here\n") and None)
+    with pytest.raises(Conflict):
+        HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    assert memories(parts) == {**before, "global/testing.md": b"the agent was here\n"}
+    assert parts.usage.load() == usage
+
+
+def test_what_was_written_and_then_changed_by_somebody_is_left_and_named(
+    parts: HomeParts, context: ScopeContext, between: Callable[[Callable[[], None]], None]
+) -> None:
+    fresh = parts.home.root / "memory/global/new/deep/fresh.md"
+
+    def both() -> None:
+        fresh.write_bytes(b"theirs\n")
+        notes_file(parts).write_bytes(b"the agent was here\n")
+
+    between(both)
+    with pytest.raises(Conflict, match="new/deep/fresh"):
+        HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    assert fresh.read_bytes() == b"theirs\n"
+    assert notes_file(parts).read_bytes() == b"the agent was here\n"
+
+
+def test_pins_that_cannot_follow_put_the_files_back(
+    parts: HomeParts, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = memories(parts)
+
+    def full(*_args: object) -> None:
+        raise Unavailable("The sidecar was not written.", cause="The disk is full.")
+
+    monkeypatch.setattr(UsageLog, "apply_delta", full)
+    with pytest.raises(Unavailable):
+        HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    assert memories(parts) == before
+
+
+def test_undo_leaves_and_names_what_changed_since_and_can_be_repeated(
+    parts: HomeParts, context: ScopeContext
+) -> None:
+    before = memories(parts)
+    undo = HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    fresh = parts.home.root / "memory/global/new/deep/fresh.md"
+    fresh.write_bytes(b"theirs\n")
+    for _again in range(2):
+        with pytest.raises(Conflict, match="fresh"):
+            HandEdits(parts).undo(undo)
+        assert memories(parts) == {**before, "global/new/deep/fresh.md": b"theirs\n"}
+
+
+def test_a_restore_counts_as_no_use_and_takes_names_that_an_agent_would_not(
+    parts: HomeParts, context: ScopeContext
+) -> None:
+    usage = parts.usage.load()
+    odd = HandChange("/memories/global/old~name.md", b"back\n", None)
+    undo = HandChanges(parts).apply(context, [odd], kind="restore", subject="Restored")
+    assert memories(parts)["global/old~name.md"] == b"back\n"
+    assert parts.usage.load() == usage
+    HandEdits(parts).undo(undo)
+    assert "global/old~name.md" not in memories(parts)
+
+
+def test_several_deletes_are_one_undo_and_one_that_fails_brings_the_others_back(
+    parts: HomeParts, context: ScopeContext
+) -> None:
+    edits, before, usage = HandEdits(parts), memories(parts), parts.usage.load()
+    undo = edits.delete_all(context, [TESTING, "/memories/project/api", "/memories/global/machines"])
+    assert undo.count == 3
+    assert len(memories(parts)) < len(before) - 2
+    assert edits.undo(undo) == "Brought back 3 memories or folders."
+    assert memories(parts) == before
+    assert parts.usage.load() == usage
+    with pytest.raises(StoreError):
+        edits.delete_all(context, [TESTING, "/memories/global/nothing.md"])
+    assert memories(parts) == before
+
+
+def test_an_undo_of_several_goes_on_past_a_place_that_is_taken_and_finishes_later(
+    parts: HomeParts, context: ScopeContext
+) -> None:
+    edits, before = HandEdits(parts), memories(parts)
+    undo = edits.delete_all(context, [TESTING, "/memories/project/api"])
+    notes_file(parts).write_bytes(b"new\n")
+    with pytest.raises(Conflict):
+        edits.undo(undo)
+    assert memories(parts) == {**before, "global/testing.md": b"new\n"}
+    notes_file(parts).unlink()
+    edits.undo(undo)
+    assert memories(parts) == before
+
+
+def test_pins_of_several_are_taken_back_with_their_use(parts: HomeParts, context: ScopeContext) -> None:
+    edits, usage = HandEdits(parts), parts.usage.load()
+    undo: Undo = edits.pin(context, [TESTING, "/memories/global/machines/build.md"], True)
+    assert parts.usage.load()["global:testing.md"].pinned
+    edits.undo(undo)
+    assert parts.usage.load() == usage
