@@ -11,18 +11,15 @@ for one that cannot be read.
 
 from __future__ import annotations
 
-import json
-import os
-import stat
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from reverie.errors import Unavailable, mendable_from_os
+from reverie.transcripts.lines import decoded_row, transcript_lines
 from reverie.transcripts.turns import Boundary, Turn, TurnKind
 
 _FILES = ("chat-archive.jsonl", "chat.jsonl")
-_LINE_BYTES = 16 * 1024 * 1024
 _BOUNDARY_MARKS = (b"compactionBoundary", b"compaction-request")
 _COMPACTED = ("user", "idle", "heartbeat")
 
@@ -81,49 +78,11 @@ class MuxTranscript:
                     yield row
 
     def _lines(self, path: Path) -> Iterator[bytes]:
-        try:
-            file = opened_transcript(path)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise mendable_from_os(error, f"The transcript {path.name} was not read.") from error
-        with file:
-            try:
-                while line := file.readline(_LINE_BYTES + 1):
-                    if len(line) > _LINE_BYTES and not line.endswith(b"\n"):
-                        _skip_rest(file)
-                        self.skipped += 1
-                    elif line.strip():
-                        yield line
-            except OSError as error:
-                raise mendable_from_os(error, f"The transcript {path.name} was not read.") from error
+        with contextlib.suppress(FileNotFoundError):
+            yield from transcript_lines(path, self._skip)
 
-
-def opened_transcript(path: Path) -> BinaryIO:
-    """A regular file opened for reading; never blocks on a pipe that somebody put in its place."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    file = open(os.open(path, flags), "rb")  # noqa: PTH123, SIM115 - a descriptor; the caller closes it
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise Unavailable(
-            f"The transcript {path.name} was not read.",
-            cause="It is not a regular file.",
-            next_step="Look at what lies in its place.",
-        )
-    return file
-
-
-def _skip_rest(file: BinaryIO) -> None:
-    while (piece := file.readline(_LINE_BYTES)) and not piece.endswith(b"\n"):
-        pass
-
-
-def decoded_row(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) else None
+    def _skip(self) -> None:
+        self.skipped += 1
 
 
 def turn_of(row: dict[str, Any]) -> Turn | None:

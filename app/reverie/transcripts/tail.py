@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from reverie.errors import mendable_from_os
-from reverie.transcripts.mux import decoded_row, opened_transcript, row_metadata, turn_of
+from reverie.transcripts.lines import LINE_BYTES, decoded_row, opened_transcript
+from reverie.transcripts.mux import row_metadata, turn_of
 from reverie.transcripts.turns import Turn
 
 FILE = "chat.jsonl"
-_LINE_BYTES = 16 << 20
 _BLOCK_BYTES = 1 << 20
 _REREAD_BYTES = 8 << 20
 _RECENT_IDS = 256
@@ -200,15 +200,15 @@ class TranscriptTail:
     def _lines(self, file: BinaryIO) -> Iterator[bytes]:
         """Complete lines from where we stand; what is half-written is kept, so that it is read once."""
         file.seek(self._offset + len(self._half))
-        while piece := file.readline(_LINE_BYTES):
+        while piece := file.readline(LINE_BYTES):
             self.bytes_read += len(piece)
             line, self._half = self._half + piece, b""
             ended = line.endswith(b"\n")
-            if not ended and not self._skipping and len(line) < _LINE_BYTES:
+            if not ended and not self._skipping and len(line) < LINE_BYTES:
                 self._half = line
                 return
             self._advance(line)
-            skipped = self._skipping or len(line) > _LINE_BYTES or not ended
+            skipped = self._skipping or len(line) > LINE_BYTES or not ended
             self._skipping = not ended
             if not skipped and line.strip():
                 yield line
@@ -286,7 +286,7 @@ def _read_back(file: BinaryIO, most_rows: int, most_bytes: int) -> NewestRows:
     while start > 0:
         taken = status.st_size - start
         lines = sum(block.count(b"\n") for block in blocks)
-        if (taken >= most_bytes and lines > 1) or lines > most_rows or taken >= 2 * _LINE_BYTES:
+        if (taken >= most_bytes and lines > 1) or lines > most_rows or taken >= 2 * LINE_BYTES:
             break
         size = min(_BLOCK_BYTES, start)
         start -= size

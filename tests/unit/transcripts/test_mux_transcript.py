@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import reverie.transcripts.mux as mux_transcript
+import reverie.transcripts.lines as transcript_lines
 from helpers.samples import copy_sample
 from reverie.errors import Unavailable
 from reverie.transcripts.mux import MuxTranscript
@@ -116,7 +116,7 @@ def test_odd_parts_cost_nothing_but_themselves(tmp_path: Path) -> None:
 
 
 def test_a_line_of_the_wrong_size_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mux_transcript, "_LINE_BYTES", 1000)
+    monkeypatch.setattr(transcript_lines, "LINE_BYTES", 1000)
     transcript = session(tmp_path, [row(0), row(1, "x" * 5000), row(2)])
     assert sequences(transcript) == [0, 2]
     assert transcript.skipped == 1

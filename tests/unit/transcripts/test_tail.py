@@ -190,7 +190,7 @@ def test_what_is_no_row_is_passed_over_and_counted(chat: Chat) -> None:
 def test_a_row_beyond_the_bound_is_passed_over_without_the_next(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tail_module, "_LINE_BYTES", 1000)
+    monkeypatch.setattr(tail_module, "LINE_BYTES", 1000)
     tail = TranscriptTail(chat.path.parent, TailPosition())
     chat.user("x" * 5000)
     chat.user("short")
