@@ -119,6 +119,20 @@ class MemoryTreeView(QTreeView):
 
     # What survives
 
+    @property
+    def opened_keys(self) -> frozenset[Keys]:
+        """The rows that are open, by their paths of keys; some may not be there any more."""
+        return frozenset(self._opened)
+
+    def reopen(self, opened: Iterable[Keys]) -> None:
+        """Have exactly these rows open."""
+        for keys in self._opened.copy():
+            index = self._memory.index_of(keys)
+            if index.isValid():
+                self.collapse(index)
+        self._opened = set(opened)
+        self._restore_expansion()
+
     def _restore_expansion(self) -> None:
         for keys in sorted(self._opened, key=len):
             index = self._memory.index_of(keys)

@@ -1,0 +1,85 @@
+"""What a window was like when it was closed, as a small JSON file of the profile. Pure, without Qt.
+
+Reading never fails: what is missing, damaged or of another kind counts as its default, field by field, and
+unknown fields are left alone. Nothing of a memory's text is kept, only where it stands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from reverie.files.atomic import atomic_write
+from reverie.profile import Profile, ensure_private
+
+MOST_FOLDERS = 2_000
+_LARGEST = 1_000_000
+_FILE = "window.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """`home`: the root of the home that was shown, with the ids of the place in it. `geometry`: Qt's, in
+    base64. `opened`: the paths of keys of the tree's open rows; None for those open by themselves. `file`: a
+    memory path, or the path of a companion. Lengths and scroll positions are in pixels, `cursor` counts
+    UTF-16 units."""
+
+    home: str = ""
+    workspace: str = ""
+    project: str = ""
+    geometry: str = ""
+    picker: bool = True
+    picker_width: int = 0
+    tree_width: int = 0
+    tab: int = 0
+    sort: str = ""
+    opened: tuple[tuple[str, ...], ...] | None = None
+    tree_scroll: int = 0
+    file: str = ""
+    companion: bool = False
+    cursor: int = 0
+    anchor: int = 0
+    text_scroll: int = 0
+
+
+def remembered_file(profile: Profile) -> Path:
+    return profile.state / _FILE
+
+
+def read_remembered(profile: Profile) -> Remembered:
+    """What the last window left; defaults where there is nothing that counts."""
+    try:
+        with remembered_file(profile).open("rb") as file:
+            said: Any = json.loads(file.read(_LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return Remembered()
+    return _from(said) if isinstance(said, dict) else Remembered()
+
+
+def _from(said: Mapping[str, Any]) -> Remembered:
+    kept: dict[str, Any] = {}
+    for field in fields(Remembered):
+        value, default = said.get(field.name), field.default
+        if field.name == "opened":
+            kept["opened"] = _keys(value)
+        elif type(value) is type(default) and not (isinstance(value, int) and value < 0):
+            # A bool is no number here: the types have to be the same.
+            kept[field.name] = value
+    return Remembered(**kept)
+
+
+def _keys(value: Any) -> tuple[tuple[str, ...], ...] | None:
+    if not isinstance(value, list):
+        return None
+    paths = [path for path in value[:MOST_FOLDERS] if isinstance(path, list)]
+    return tuple(tuple(path) for path in paths if path and all(isinstance(key, str) for key in path))
+
+
+def write_remembered(profile: Profile, remembered: Remembered) -> None:
+    """Keep it. Raises `MendableError`."""
+    ensure_private(profile.state)
+    text = json.dumps(asdict(remembered), ensure_ascii=True, indent=1)
+    atomic_write(remembered_file(profile), text.encode(), mode=0o600)

@@ -1,0 +1,189 @@
+"""Session restore: the next window begins where the last one of the profile ended.
+
+Size and splitters are set before the window is shown; place, open folders, file, cursor and scroll positions
+follow when the tree is on screen, never before it (design.md section 7). What a person does first counts:
+once another place or file is picked, nothing more is restored. What is not there any more is left out.
+
+Threading: GUI thread. The file is read before the window is made and written after its loop has ended; in
+between nothing is read or written.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray, QObject, Qt, Slot
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QMainWindow
+
+from reverie.errors import MendableError
+from reverie.profile import Profile
+from reverie.ui.memory.documents import OpenFile
+from reverie.ui.memory.tree_nodes import CompanionData
+from reverie.ui.remembered import MOST_FOLDERS, Remembered, write_remembered
+from reverie.ui.session import HomeSession, TreeUpdate
+
+if TYPE_CHECKING:
+    from reverie.ui.main_window import MainWindow
+
+log = logging.getLogger("reverie.window")
+
+
+def restore_geometry(window: QMainWindow, remembered: Remembered) -> None:
+    """Size and place of a window that is not shown yet; Qt keeps it on a screen that is there."""
+    if remembered.geometry:
+        window.restoreGeometry(QByteArray.fromBase64(QByteArray(remembered.geometry.encode())))
+
+
+class SessionStore(QObject):
+    """Made for a furnished window that has opened nothing yet. `restoring`: something is still waiting for
+    the tree or the text."""
+
+    def __init__(self, window: MainWindow, remembered: Remembered, *, place: bool) -> None:
+        """`place`: home and file, too; not where the command line says what to open."""
+        super().__init__(window)
+        self._window = window
+        self._wanted = remembered
+        self._session: HomeSession | None = None
+        self.restoring = place and bool(remembered.home)
+        self._begin()
+        if self.restoring:
+            window.homes.opened.connect(self._on_opened)
+
+    def _begin(self) -> None:
+        window, wanted = self._window, self._wanted
+        window.picker.setVisible(wanted.picker)
+        if wanted.picker_width:
+            window.splitter.setSizes([wanted.picker_width, max(1, window.width() - wanted.picker_width)])
+        if wanted.tree_width:
+            rest = max(1, window.width() - wanted.picker_width * wanted.picker - wanted.tree_width)
+            window.tab.splitter.setSizes([wanted.tree_width, rest])
+        if 0 < wanted.tab < window.tabs.count():
+            window.tabs.setCurrentIndex(wanted.tab)
+
+    # Place
+
+    @Slot(object)
+    def _on_opened(self, session: HomeSession) -> None:
+        if not self.restoring or str(session.info.root) != self._wanted.home:
+            return
+        self._window.homes.opened.disconnect(self._on_opened)
+        wanted, home, picker = self._wanted, session.info.id, self._window.picker
+        there = (
+            picker.pick(home, workspace_id=wanted.workspace)
+            if wanted.workspace
+            else bool(wanted.project) and picker.pick_project(home, wanted.project)
+        )
+        if not there and (wanted.workspace or wanted.project):
+            self.restoring = False
+            return
+        if not there:
+            picker.pick_home(home)
+        self._session = session
+        session.tree_changed.connect(self._on_tree)
+
+    @Slot(object)
+    def _on_tree(self, update: TreeUpdate) -> None:
+        """The tree with everything in it is there: open folders, then the file."""
+        if update.names_only or self._session is None:
+            return
+        self._session.tree_changed.disconnect(self._on_tree)
+        wanted, tab = self._wanted, self._window.tab
+        context = update.context
+        # A person who has picked something meanwhile is not called back.
+        if (context.workspace_id or "") != wanted.workspace or tab.tree.current_data() is not None:
+            self.restoring = False
+            return
+        if wanted.opened is not None:
+            tab.tree.reopen(wanted.opened)
+        if not self._open_file(update):
+            self.restoring = False
+        tab.tree.verticalScrollBar().setValue(wanted.tree_scroll)
+
+    def _open_file(self, update: TreeUpdate) -> bool:
+        wanted, tab = self._wanted, self._window.tab
+        if not wanted.file:
+            return False
+        tab.buffers.opened.connect(self._on_file)
+        if not wanted.companion:
+            if tab.tree.select_path(wanted.file):
+                return True
+        else:
+            for scope in update.tree.root.children:
+                for node in scope.children:
+                    data = node.data
+                    if isinstance(data, CompanionData) and str(data.companion.path) == wanted.file:
+                        tab.editor.open(data)
+                        return True
+        tab.buffers.opened.disconnect(self._on_file)
+        return False
+
+    @Slot(object)
+    def _on_file(self, file: OpenFile) -> None:
+        """The text is on screen: cursor and scroll position."""
+        self._window.tab.buffers.opened.disconnect(self._on_file)
+        self.restoring = False
+        wanted, pane = self._wanted, self._window.tab.pane
+        if pane.file is not file or _name(file) != (wanted.file, wanted.companion):
+            return
+        last = pane.text.document().characterCount() - 1
+        cursor = pane.text.textCursor()
+        cursor.setPosition(min(wanted.anchor, last))
+        cursor.setPosition(min(wanted.cursor, last), QTextCursor.MoveMode.KeepAnchor)
+        pane.text.setTextCursor(cursor)
+        pane.text.verticalScrollBar().setValue(wanted.text_scroll)
+
+    # Remembering
+
+    def capture(self) -> Remembered:
+        """The window as it is now (it may be closed already)."""
+        window, tab = self._window, self._window.tab
+        sizes, inner = window.splitter.sizes(), tab.splitter.sizes()
+        shown = Remembered(
+            geometry=bytes(window.saveGeometry().toBase64().data()).decode("ascii"),
+            picker=not window.picker.isHidden(),
+            picker_width=sizes[0] or self._wanted.picker_width,
+            tab=max(0, window.tabs.currentIndex()),
+        )
+        if tab.splitter.orientation() == Qt.Orientation.Horizontal:
+            shown = replace(shown, tree_width=inner[0])
+        session = window.session
+        if session is None or session.context is None:
+            return shown
+        context, text = session.context, tab.pane.text
+        shown = replace(
+            shown,
+            home=str(session.info.root),
+            workspace=context.workspace_id or "",
+            project="" if context.workspace_id else context.project_path or "",
+            opened=tuple(sorted(tab.tree.opened_keys))[:MOST_FOLDERS],
+            tree_scroll=tab.tree.verticalScrollBar().value(),
+        )
+        file = tab.pane.file
+        if file is None:
+            return shown
+        name, companion = _name(file)
+        return replace(
+            shown,
+            file=name,
+            companion=companion,
+            cursor=text.textCursor().position(),
+            anchor=text.textCursor().anchor(),
+            text_scroll=text.verticalScrollBar().value(),
+        )
+
+    def keep(self, profile: Profile) -> None:
+        """Write it down, once the loop has ended."""
+        try:
+            write_remembered(profile, self.capture())
+        except MendableError as error:
+            log.warning("the window is not remembered: %s", error.title)
+
+
+def _name(file: OpenFile) -> tuple[str, bool]:
+    address = file.buffer.address
+    if address.companion is not None:
+        return str(address.companion.path), True
+    return address.path, False

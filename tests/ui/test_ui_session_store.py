@@ -1,0 +1,69 @@
+"""The next window begins where the last one ended, and never calls a person back who has gone on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtGui import QTextCursor
+from ui_windows import ACME, INGEST, Driver, Windows
+
+from reverie.homes.base import Scope
+from reverie.ui.remembered import Remembered, read_remembered
+from reverie.ui.session_store import SessionStore, restore_geometry
+
+
+def _again(
+    windows: Windows, home: Path, remembered: Remembered, *, place: bool = True
+) -> tuple[Driver, SessionStore]:
+    driver = windows.begin(home, remembered.workspace if place else ACME)
+    restore_geometry(driver.window, remembered)
+    store = SessionStore(driver.window, remembered, place=place)
+    driver.settle()
+    return driver, store
+
+
+def test_home_folders_file_cursor_splitters_and_tab_come_back(windows: Windows, home: Path) -> None:
+    first = windows.open(home, INGEST)
+    store = SessionStore(first.window, Remembered(), place=False)
+    first.window.resize(790, 666)  # the offscreen screen is 800 wide
+    first.window.splitter.setSizes([130, 655])
+    first.window.tab.splitter.setSizes([330, 320])
+    first.window.late.show_doctor()
+    target = sorted(first.paths(Scope.GLOBAL))[0]
+    first.open(f"/memories/global/{target}")
+    cursor = first.pane.text.textCursor()
+    cursor.setPosition(3)
+    cursor.setPosition(9, QTextCursor.MoveMode.KeepAnchor)
+    first.pane.text.setTextCursor(cursor)
+    first.tree.collapse(first.tab.model.index(0, 0))
+    opened = first.tree.opened_keys
+    first.window.close()
+    store.keep(windows.profile)
+
+    kept = read_remembered(windows.profile)
+    assert (kept.workspace, kept.file, kept.cursor, kept.tab) == (INGEST, f"/memories/global/{target}", 9, 3)
+    again, store = _again(windows, home, kept)
+    again.until(lambda: not store.restoring)
+    window = again.window
+    assert (window.width(), window.height()) == (790, 666)
+    assert window.splitter.sizes()[0] == kept.picker_width
+    assert window.tab.splitter.sizes()[0] == kept.tree_width
+    assert window.tabs.currentIndex() == 3
+    assert again.session.context.workspace_id == INGEST
+    assert again.tree.opened_keys == opened
+    assert again.pane.file is not None
+    assert again.pane.file.buffer.address.path == kept.file
+    assert (again.pane.text.textCursor().anchor(), again.pane.text.textCursor().position()) == (3, 9)
+    # A tree behind another tab has no height to scroll in.
+    now = store.capture()
+    assert replace(now, geometry="", tree_scroll=0) == replace(kept, geometry="", tree_scroll=0)
+
+    # What is gone is left out, and what stands in the command line comes first.
+    gone = replace(kept, file="/memories/global/gone.md", cursor=10**6)
+    third, store = _again(windows, home, gone)
+    assert not store.restoring
+    assert third.pane.file is None
+    fourth, store = _again(windows, home, kept, place=False)
+    assert fourth.session.context.workspace_id == ACME
+    assert fourth.pane.file is None
