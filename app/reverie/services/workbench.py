@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from reverie.services.hand_edits import HandEdits
     from reverie.services.lint import LintDesk
     from reverie.services.models import Models
+    from reverie.services.orphans import OrphanDesk
     from reverie.services.replay import Replays
     from reverie.services.reviews import ReviewDesk
     from reverie.services.seen import SeenLog
@@ -401,6 +402,13 @@ class Workbench:
         from reverie.services.replay import Replays
 
         return Replays(self.models_desk, self.parts.clock)
+
+    @cached_property
+    def orphans(self) -> OrphanDesk:
+        """Stores of this home that nobody works on any more."""
+        from reverie.services.orphans import OrphanDesk
+
+        return OrphanDesk(self.parts)
 
     @cached_property
     def models_desk(self) -> Models:
