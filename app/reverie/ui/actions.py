@@ -122,6 +122,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Take back the last deletion or renaming"), lambda now: now.undo, where="tree"),
     ActionSpec("memory.copy-path", "memory", _("Copy &path"), "tab.copy_path", ("Ctrl+Shift+C",), "copy",
                _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
+    ActionSpec("memory.history", "memory", _("&History…"), "tab.history.show", ("Ctrl+H",), "runs",
+               _("Who changed it when, what each change was, and bringing back what was there"),
+               lambda now: now.context and not now.companion),
     ActionSpec("memory.seen", "memory", _("&Mark all as seen"), "tab.mark_seen", (), "check",
                _("Take away the mark from every memory that someone else edited"), lambda now: now.context),
     ActionSpec("dream.run", "dream", _("&Consolidate now"), "tab.dreams.run_now", ("Ctrl+Return",),
@@ -174,6 +177,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
 
 TREE_MENU = (
     "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.delete", "memory.copy-path",
+    "memory.history",
 )  # fmt: skip
 CONSOLIDATE_MENU = ("dream.preview", "dream.rules", "dream.model", "dream.runs")
 

@@ -34,6 +34,8 @@ _LATE = (
     "reverie.services.replay",
     "reverie.ui.consent",
     "reverie.ui.memory.drafts_dialog",
+    "reverie.ui.memory.history.restore_dialog",
+    "reverie.ui.memory.history.window",
     "reverie.ui.memory.runs_dialog",
     "reverie.ui.model_choice",
     "reverie.ui.palette",

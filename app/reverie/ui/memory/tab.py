@@ -30,6 +30,8 @@ from reverie.ui.memory.edits import Edits
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.memory.heading import EmptyPage, Heading
+from reverie.ui.memory.history.control import HistoryControl
+from reverie.ui.memory.orphans.control import OrphansControl
 from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.tree_model import MemoryTreeModel
 from reverie.ui.memory.tree_nodes import (
@@ -84,6 +86,8 @@ class MemoryTab(QWidget):
         self.drafts = DraftOffers(self.keeper, self.buffers, self.pane, icons, self)
         self.edits = Edits(self)
         self.dreams = FooterControl(self.footer, lanes, icons, self)
+        self.history = HistoryControl(self, lanes, icons, now)
+        self.orphans = OrphansControl(self, icons)
         self.no_home = EmptyPage(icons, "home")
         self.notice = EmptyPage(icons, "orphan")
         self._lay_out()
@@ -172,6 +176,7 @@ class MemoryTab(QWidget):
         self.editor.set_session(session)
         self.drafts.set_session(session)
         self.dreams.set_session(session)
+        self.history.set_session(session)
         self.edits.forget()
         self.undo_bar.clear()
         self._show_page(self.splitter if session is not None else self.no_home)
@@ -197,6 +202,12 @@ class MemoryTab(QWidget):
         """Something is selected that has no trees."""
         self.notice.say(title, sentence)
         self._show_page(self.notice)
+
+    def show_other(self, page: QWidget) -> None:
+        """A page that stands in place of the trees and the editor."""
+        if self._pages.indexOf(page) < 0:
+            self._pages.addWidget(page)
+        self._show_page(page)
 
     def show_no_home(self) -> None:
         """None was found."""

@@ -1,0 +1,391 @@
+"""The history of one home as people look at it: what happened to a file, a folder or a scope, who did it,
+what differs between two points, who brought each line, and what bringing a point back would change.
+
+Names are followed through renames and moves between scopes (`memory.history_log`). Who did something is what
+the history says, never a guess. Looking reads the history and, for "now", the files; it writes nothing
+anywhere. A restore is planned here and carried out by `Workbench.apply_changes`: a plan holds the hash of
+what stood on disk, so whatever changes in between is not overwritten but told.
+
+Threading: blocks on disk; any thread but the GUI's. `check` is called between files and may raise to stop.
+Failure: `MendableError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from reverie.errors import MendableError, StoreError
+from reverie.homes.base import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.memory.blame import blame
+from reverie.memory.diff import is_binary, unified
+from reverie.memory.history_log import Cursor, LogEntry, Place
+from reverie.memory.history_objects import object_id
+from reverie.memory.paths import ROOT, memory_path, parse_memory_path, utf16_key
+from reverie.memory.store import sha256_of_bytes
+from reverie.services.parts import rooted_files
+from reverie.services.timeline_views import (
+    NOW,
+    WHO,
+    BlameRow,
+    BlameView,
+    ComparedFile,
+    Comparison,
+    PlannedFile,
+    RestorePlan,
+    State,
+    Target,
+    TimelinePage,
+    TimelinePoint,
+    Verb,
+    Who,
+)
+from reverie.services.views import HandChange
+
+if TYPE_CHECKING:
+    from reverie.memory.history import History
+    from reverie.services.parts import HomeParts
+
+PAGE = 100
+_COMPARED_BYTES = 2 * 1024 * 1024
+_WHO: Mapping[str, Who] = {"user": "you", **{who: who for who in WHO}}
+
+
+def _never() -> None:
+    """Nobody cancels."""
+
+
+class TimelineDesk:
+    """The timelines of one home."""
+
+    def __init__(self, parts: HomeParts) -> None:
+        self._parts = parts
+        self._run_ids: tuple[str, ...] = ()
+        self._numbers: Mapping[str, tuple[str, int]] = {}
+
+    # Looking
+
+    def target(self, context: ScopeContext, path: str) -> Target:
+        """What `path` names: a memory, a folder or a scope, there or gone. Raises `ScopeUnavailable`,
+        `StoreError`."""
+        head, _, rel = path.removeprefix(ROOT).strip("/").partition("/")
+        if head not in set(Scope):
+            raise StoreError(f"{path} names no scope.", next_step=f"Name one of {', '.join(Scope)}.")
+        scope = Scope(head)
+        root = self._parts.home.scope_root(context, scope)
+        return Target(context, scope, path.rstrip("/"), Place(root.key, rel))
+
+    def page(
+        self,
+        target: Target,
+        start: Cursor | None = None,
+        *,
+        who: Collection[Who] = (),
+        limit: int = PAGE,
+    ) -> TimelinePage:
+        """The next part of a timeline, newest first; `who`: only theirs. A page may be empty and still have a
+        next one."""
+        log = self._history.log(target.place, start, limit=limit)
+        points = tuple(map(self._point, log.entries))
+        return TimelinePage(tuple(point for point in points if not who or point.who in who), log.next)
+
+    def now(self, target: Target) -> State:
+        """What stands on disk where the target is."""
+        return State(NOW, target.place)
+
+    def is_folder(self, target: Target) -> bool:
+        """Whether the target is a folder, or was one when it was there last."""
+        if not target.place.rel:
+            return True
+        root = self._root(target.place.key)
+        entry = rooted_files(root).entry(target.place.rel) if root is not None else None
+        if entry is not None:
+            return entry.kind == "directory"
+        for point in self.page(target, limit=1).points:
+            state = point.before if point.gone else point.after
+            return "" not in self.files(state)
+        return False
+
+    def inside(self, target: Target, state: State, inner: str) -> tuple[Target, State]:
+        """One file of a folder and of a state of it, as a target and a state of their own."""
+        place = Place(target.place.key, _joined(target.place.rel, inner))
+        found = replace(target, path=self._path_of(place, ""), place=place)
+        return found, State(state.commit, Place(state.place.key, _joined(state.place.rel, inner)))
+
+    def path_of(self, state: State, inner: str) -> str:
+        """The memory path of a file of a state."""
+        return self._path_of(state.place, inner)
+
+    def files(self, state: State, *, check: Callable[[], None] = _never) -> dict[str, str]:
+        """Path below the state's place ("" for a file itself) -> content id, of every file there."""
+        if state.commit is None:
+            return {}
+        if state.commit == NOW:
+            return {inner: blob for inner, blob, _sha in self._on_disk(state.place, check)}
+        return {
+            _inner(state.place, rel): blob
+            for rel, blob in self._history.leaves(state.commit, state.place).items()
+        }
+
+    def read(self, state: State, inner: str = "") -> bytes | None:
+        """The bytes of a file of a state; None where there is none. Raises `StoreError` (reason "omitted")
+        for a file that was too large to keep."""
+        rel = _joined(state.place.rel, inner)
+        if state.commit is None or not rel:
+            return None
+        if state.commit != NOW:
+            return self._history.read(state.commit, state.place.key, rel)
+        root = self._root(state.place.key)
+        files = rooted_files(root) if root is not None else None
+        entry = files.entry(rel) if files is not None else None
+        return files.read(rel) if files is not None and entry is not None and entry.kind == "file" else None
+
+    def compare(self, old: State, new: State, *, check: Callable[[], None] = _never) -> Comparison:
+        """Every file that differs, by path."""
+        before, after = self.files(old, check=check), self.files(new, check=check)
+        found = []
+        for inner in sorted({*before, *after}, key=utf16_key):
+            if before.get(inner) == after.get(inner):
+                continue
+            verb: Verb = "create" if inner not in before else "delete" if inner not in after else "change"
+            state = old if verb == "delete" else new
+            found.append(ComparedFile(self._path_of(state.place, inner), inner, verb))
+        return Comparison(old, new, tuple(found))
+
+    def difference(self, comparison: Comparison, file: ComparedFile) -> str:
+        """A unified diff of one file; a sentence where it cannot be shown so. Empty when nothing differs."""
+        try:
+            before, after = self.read(comparison.old, file.inner), self.read(comparison.new, file.inner)
+        except StoreError as error:
+            return str(error)
+        if max(len(before or b""), len(after or b"")) > _COMPARED_BYTES:
+            return "Too large to be compared line by line."
+        return unified(before, after, file.path)
+
+    def blame(
+        self, target: Target, at: TimelinePoint | None = None, *, check: Callable[[], None] = _never
+    ) -> BlameView:
+        """Who brought each line of a file as it was at a point, or is now. Empty for what is no text."""
+        state = at.after if at is not None else self.now(target)
+        content = self.read(state)
+        if content is None or is_binary(content) or len(content) > _COMPARED_BYTES:
+            return BlameView()
+        lines = blame(self._versions(target, at, content, check))
+        entries = {line.version.commit.id: line.version for line in lines if line.version is not None}
+        newest_first = sorted(entries.values(), key=lambda entry: -entry.commit.at_ms)
+        places = {entry.commit.id: number for number, entry in enumerate(newest_first)}
+        rows = tuple(
+            BlameRow(
+                line.text.rstrip(b"\r\n").decode("utf-8", "replace"),
+                places[line.version.commit.id] if line.version is not None else -1,
+            )
+            for line in lines
+        )
+        return BlameView(rows, tuple(map(self._point, newest_first)))
+
+    def _versions(
+        self, target: Target, at: TimelinePoint | None, content: bytes, check: Callable[[], None]
+    ) -> Iterator[tuple[LogEntry | None, bytes | None]]:
+        start = Cursor(at.id, at.place) if at is not None else None
+        first = True
+        while True:
+            log = self._history.log(target.place, start)
+            for entry in log.entries:
+                check()
+                kept = self._history.blob(entry.blob) if entry.blob else None
+                if first and kept != content:
+                    yield None, content
+                first = False
+                yield entry, kept
+            if log.next is None:
+                break
+            start = log.next
+        if first:
+            yield None, content
+
+    # Bringing back
+
+    def plan(self, target: Target, state: State, *, check: Callable[[], None] = _never) -> RestorePlan:
+        """What it would take to have `state` again. A file that was renamed since is brought back under its
+        name of today; one that is gone, where it stood then."""
+        if state.commit in (None, NOW):
+            raise StoreError("There is nothing to bring back.", next_step="Choose another point.")
+        commit = str(state.commit)
+        place = self._destination(target, state)
+        current: dict[str, str | None] = {}
+        blobs: dict[str, str] = {}
+        for inner, blob, sha256 in self._on_disk(place, check):
+            current[inner], blobs[inner] = sha256, blob
+        versions = self._history.files(commit, state.place.key)
+        usage = self._history.metadata(commit, state.place.key)
+        files: list[PlannedFile] = []
+        refused: list[tuple[str, str]] = []
+        wanted = self.files(state)
+        same = 0
+        for inner in sorted(wanted, key=utf16_key):
+            check()
+            rel, path = _joined(state.place.rel, inner), self._path_of(place, inner)
+            if blobs.get(inner) == wanted[inner]:
+                same += 1
+                continue
+            why = "It was too large for the history." if versions[rel].omitted else _name_problem(path)
+            if why:
+                refused.append((path, why))
+                continue
+            is_new = inner not in current
+            files.append(
+                PlannedFile(
+                    path,
+                    "create" if is_new else "change",
+                    wanted[inner],
+                    current.get(inner),
+                    versions[rel].mode if is_new else None,
+                    is_new and usage.get(rel, {}).get("pinned") is True,
+                )
+            )
+        newer = tuple(
+            PlannedFile(self._path_of(place, inner), "delete", None, current[inner])
+            for inner in sorted(current, key=utf16_key)
+            if inner not in wanted and not _name_problem(self._path_of(place, inner))
+        )
+        path = self._path_of(place, "")
+        return RestorePlan(target, state, path, tuple(files), newer, tuple(refused), same)
+
+    def changes(
+        self, plan: RestorePlan, *, remove_newer: bool = False
+    ) -> tuple[Sequence[HandChange], dict[str, bool]]:
+        """A plan as changes by hand, and the pins that come back with them."""
+        made = [
+            HandChange(file.path, self._bytes(file), file.expected_sha256, file.mode) for file in plan.files
+        ]
+        if remove_newer:
+            made += [HandChange(file.path, None, file.expected_sha256) for file in plan.newer]
+        return made, {file.path: True for file in plan.files if file.pinned}
+
+    def _bytes(self, file: PlannedFile) -> bytes:
+        content = self._history.blob(file.blob or "")
+        if content is None:
+            raise StoreError(f"The history holds no {file.path}.", next_step="Choose another point.")
+        return content
+
+    def _destination(self, target: Target, state: State) -> Place:
+        if any(True for _ in self._on_disk(target.place, _never)) or state.place == target.place:
+            return target.place
+        reachable = {root.key for root in self._roots(target.context)}
+        return state.place if state.place.key in reachable else target.place
+
+    # What is where
+
+    @property
+    def _history(self) -> History:
+        return self._parts.snapshots.history
+
+    def _roots(self, context: ScopeContext) -> list[ScopeRoot]:
+        found = []
+        for scope in Scope:
+            try:
+                found.append(self._parts.home.scope_root(context, scope))
+            except ScopeUnavailable:
+                continue
+        return found
+
+    def _root(self, key: str) -> ScopeRoot | None:
+        return next((root for root in self._parts.home.roots() if root.key == key), None)
+
+    def _on_disk(self, place: Place, check: Callable[[], None]) -> Iterator[tuple[str, str, str | None]]:
+        """(inner path, content id, sha256) of every file at a place."""
+        root = self._root(place.key)
+        if root is None:
+            return
+        files = rooted_files(root)
+        entry = files.entry(place.rel)
+        if entry is None:
+            return
+        if entry.kind == "file":
+            entries = [entry]
+        else:
+            prefix = f"{place.rel}/" if place.rel else ""
+            walk = files.walk()
+            if walk.problems:
+                raise MendableError(
+                    "Not every file could be read.", cause=walk.problems[0], next_step="Try again."
+                )
+            entries = [each for each in walk.entries if each.kind == "file" and each.rel.startswith(prefix)]
+        for each in entries:
+            check()
+            data = files.read(each.rel)
+            yield (
+                _inner(place, each.rel),
+                object_id("blob", data).hex(),
+                sha256_of_bytes(data),
+            )
+
+    def _path_of(self, place: Place, inner: str) -> str:
+        """The memory path of a place of the history; the key begins with the scope's name
+        (`ScopeRoot.key`)."""
+        scope = Scope(place.key.partition("/")[0])
+        rel = _joined(place.rel, inner)
+        return str(memory_path(scope, rel)) if rel else f"{ROOT}/{scope.value}"
+
+    # Who
+
+    def _point(self, entry: LogEntry) -> TimelinePoint:
+        commit = entry.commit
+        kind, number = self._run(commit.run_id)
+        who = _WHO.get(commit.actor) or (_WHO.get(kind) if commit.run_id else None) or "other"
+        return TimelinePoint(
+            id=commit.id,
+            parent=commit.parent,
+            at_ms=commit.at_ms,
+            who=who,
+            actor=commit.actor,
+            run_id=commit.run_id,
+            run_number=number,
+            source=commit.source,
+            subject=commit.subject,
+            notes=commit.notes,
+            what=entry.what,
+            place=entry.place,
+            path=self._path_of(entry.place, ""),
+            other=entry.other,
+            other_path=self._path_of(entry.other, "") if entry.other is not None else "",
+            created=entry.created,
+            changed=entry.changed,
+            deleted=entry.deleted,
+        )
+
+    def _run(self, run_id: str | None) -> tuple[str, int | None]:
+        """The kind of a run, and the how manieth of its kind it is."""
+        if run_id is None:
+            return "", None
+        if run_id not in self._numbers:
+            self._count_runs()
+        return cast("tuple[str, int | None]", self._numbers.get(run_id, ("", None)))
+
+    def _count_runs(self) -> None:
+        ids = self._parts.runs.ids()
+        if ids == self._run_ids:
+            return
+        numbers: dict[str, tuple[str, int]] = {}
+        counts: dict[str, int] = {}
+        for record in reversed(self._parts.runs.all()):
+            counts[record.kind] = counts.get(record.kind, 0) + 1
+            numbers[record.id] = record.kind, counts[record.kind]
+        self._run_ids, self._numbers = ids, numbers
+
+
+def _inner(place: Place, rel: str) -> str:
+    return rel[len(place.rel) :].lstrip("/")
+
+
+def _joined(rel: str, inner: str) -> str:
+    return f"{rel}/{inner}" if rel and inner else rel or inner
+
+
+def _name_problem(path: str) -> str:
+    try:
+        parse_memory_path(path)
+    except MendableError as error:
+        return error.cause or error.title
+    return ""

@@ -1,0 +1,152 @@
+"""Between the tree and the history window: whose history is shown, restoring, and the way to a run.
+
+The window is made when it is asked for. A restore is a hand edit like any other: it goes through the one list
+of what can be undone, and the views follow by the watcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+
+from reverie.errors import MendableError
+from reverie.homes.base import Scope
+from reverie.memory.paths import ROOT
+from reverie.ui import words
+from reverie.ui.icons import Icons
+from reverie.ui.memory.tree_nodes import parse_shown, path_of
+from reverie.ui.session import HomeSession, Lanes
+
+if TYPE_CHECKING:
+    from reverie.services.timeline_views import RestorePlan
+    from reverie.services.views import Undo
+    from reverie.ui.memory.history.restore_dialog import RestoreDialog
+    from reverie.ui.memory.history.window import HistoryWindow
+    from reverie.ui.memory.tab import MemoryTab
+
+
+class HistoryControl(QObject):
+    """The history of the home that `tab` shows."""
+
+    def __init__(self, tab: MemoryTab, lanes: Lanes, icons: Icons, now: Callable[[], int]) -> None:
+        super().__init__(tab)
+        self._tab = tab
+        self._lanes = lanes
+        self._icons = icons
+        self._now = now
+        self._session: HomeSession | None = None
+        self._undo: Undo | None = None
+        self.window: HistoryWindow | None = None
+        self.dialog: RestoreDialog | None = None
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """Another home: what is open of the last one goes."""
+        if self._session is not None:
+            self._session.keeper.kept.disconnect(self._on_kept)
+        self._session = session
+        if session is not None:
+            session.keeper.kept.connect(self._on_kept)
+        self._close_dialog()
+        if self.window is not None:
+            self.window.close()
+
+    @Slot()
+    def show(self) -> None:
+        """The history of the selected row; without one that of the open memory, else of the global scope."""
+        self.show_path(path_of(self._tab.tree.current_data()) or self._open_path() or _global())
+
+    def show_path(self, path: str) -> None:
+        """The history of a memory path, there or gone."""
+        session = self._session
+        if session is None or session.context is None:
+            return
+        if self.window is None:
+            self.window = self._made()
+        self._undo = None
+        self.window.show()
+        self.window.raise_()
+        self.window.activateWindow()
+        self.window.show_path(session.workbench, session.context, path)
+
+    def _open_path(self) -> str:
+        file = self._tab.editor.file
+        path = file.buffer.address.path if file is not None else ""
+        return path if parse_shown(path) is not None else ""
+
+    def _made(self) -> HistoryWindow:
+        from reverie.ui.memory.history.window import HistoryWindow
+
+        window = HistoryWindow(self._lanes.history, self._icons, self._now, self._tab)
+        window.run_wanted.connect(self._tab.dreams.review)
+        window.planned.connect(self._on_planned)
+        window.message.chosen.connect(self._on_message)
+        self._tab.footer.aged.connect(window.points.viewport().update)
+        return window
+
+    @Slot()
+    def _on_kept(self) -> None:
+        if self.window is not None:
+            self.window.follow()
+
+    # Bringing back
+
+    @Slot(object, str)
+    def _on_planned(self, plan: RestorePlan, when: str) -> None:
+        from reverie.ui.memory.history.restore_dialog import RestoreDialog
+
+        self._close_dialog()
+        self.dialog = RestoreDialog(plan, when, self._icons, self.window)
+        self.dialog.wanted.connect(self._restore)
+        self.dialog.finished.connect(self._on_dialog_gone)
+        self.dialog.open()
+
+    @Slot()
+    def _on_dialog_gone(self) -> None:
+        self.dialog = None
+
+    def _close_dialog(self) -> None:
+        if self.dialog is not None:
+            self.dialog.reject()
+
+    @Slot(object, bool)
+    def _restore(self, plan: RestorePlan, remove_newer: bool) -> None:
+        session = self._session
+        if session is None or session.context != plan.target.context:
+            return
+        workbench, context = session.workbench, plan.target.context
+
+        def work() -> Undo:
+            changes, pins = workbench.timeline.changes(plan, remove_newer=remove_newer)
+            subject = f"Restored by hand: {plan.path}"
+            return workbench.apply_changes(context, changes, kind="restore", subject=subject, pins=pins)
+
+        self._tab.edits.apply(session, "restore", work, self._on_restored, self._on_failed)
+
+    def _on_restored(self, undo: Undo) -> None:
+        self._undo = undo
+        if self.window is not None:
+            text = words.counted("1 file was restored.", "%n files were restored.", undo.count)
+            self.window.message.say(text, buttons=[("undo", self.tr("Undo"), self.tr("Take it back"))])
+
+    def _on_failed(self, error: MendableError) -> None:
+        if self.window is not None:
+            self.window.message.say_error(error)
+
+    @Slot(str)
+    def _on_message(self, _key: str) -> None:
+        """Take the restore back, unless something else was changed by hand since."""
+        if self.window is None:
+            return
+        self.window.message.clear()
+        if self._undo is not None and self._tab.edits.last is self._undo:
+            self._tab.edits.undo()
+        else:
+            self.window.message.say(
+                self.tr("Other changes came after it: undo those first, or restore another point.")
+            )
+
+
+def _global() -> str:
+    return f"{ROOT}/{Scope.GLOBAL.value}"

@@ -1,0 +1,330 @@
+"""A timeline tells every change of what it follows, by whom, and brings each point back byte for byte."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from helpers.benches import Time, sample_parts, workspace
+from helpers.samples import snapshot
+from reverie.errors import Conflict, StoreError
+from reverie.homes.base import ScopeContext
+from reverie.memory.history_log import COMMITS_A_PAGE, Place
+from reverie.services.hand_changes import HandChanges
+from reverie.services.hand_edits import HandEdits
+from reverie.services.parts import HomeParts
+from reverie.services.timeline import TimelineDesk
+from reverie.services.timeline_views import RestorePlan, Target, TimelinePoint
+from reverie.services.views import Undo
+from reverie.services.workbench import Workbench
+
+ACME = "a1f3c9e2b7"
+TESTING = "/memories/global/testing.md"
+
+
+@pytest.fixture
+def clock() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def parts(tmp_path: Path, clock: Time) -> HomeParts:
+    parts = sample_parts("mux-home", tmp_path, clock)
+    parts.snapshots.observe(source="test")
+    return parts
+
+
+@pytest.fixture
+def desk(parts: HomeParts) -> TimelineDesk:
+    return TimelineDesk(parts)
+
+
+@pytest.fixture
+def context(parts: HomeParts) -> ScopeContext:
+    return workspace(parts, ACME)
+
+
+@pytest.fixture
+def edits(parts: HomeParts) -> HandEdits:
+    return HandEdits(parts)
+
+
+def seen(parts: HomeParts, *rels: str) -> None:
+    """Somebody outside changed these, and the watcher saw it."""
+    paths = [parts.home.root / "memory" / rel for rel in rels]
+    parts.snapshots.observe(source="test", dirty=paths)
+
+
+def write(parts: HomeParts, rel: str, text: str | bytes) -> Path:
+    path = parts.home.root / "memory" / rel
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def points(desk: TimelineDesk, target: Target) -> tuple[TimelinePoint, ...]:
+    return desk.page(target).points
+
+
+def told(desk: TimelineDesk, target: Target) -> list[tuple[str, str]]:
+    return [(point.who, point.what) for point in points(desk, target)]
+
+
+def bring_back(
+    parts: HomeParts, desk: TimelineDesk, plan: RestorePlan, *, remove_newer: bool = False
+) -> Undo:
+    changes, pins = desk.changes(plan, remove_newer=remove_newer)
+    return HandChanges(parts).apply(
+        plan.target.context, changes, kind="restore", subject="Brought back", pins=pins
+    )
+
+
+def test_every_change_is_a_point_with_its_author_and_its_text(
+    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+) -> None:
+    first = edits.read(context, TESTING).content
+    write(parts, "global/testing.md", "from outside\n")
+    seen(parts, "global/testing.md")
+    edits.save(context, TESTING, "mine\n", edits.read(context, TESTING).sha256)
+    edits.delete(context, TESTING)
+    target = desk.target(context, TESTING)
+    assert told(desk, target) == [
+        ("you", "deleted"),
+        ("you", "changed"),
+        ("outside", "changed"),
+        ("outside", "created"),
+    ]
+    contents = [desk.read(point.after) for point in points(desk, target)]
+    assert contents == [None, b"mine\n", b"from outside\n", first.encode()]
+    assert [desk.read(point.before) for point in points(desk, target)] == [*contents[1:], None]
+    assert desk.read(desk.now(target)) is None
+    only_mine = desk.page(target, who=("you",))
+    assert [point.who for point in only_mine.points] == ["you", "you"]
+
+
+def test_a_file_is_followed_through_renames_and_moves_whoever_made_them(
+    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+) -> None:
+    edits.rename(context, TESTING, "/memories/global/deep/tests.md")
+    moved = parts.home.root / "memory/global/deep/tests.md"
+    text = "".join(f"line {number}\n" for number in range(10))
+    moved.write_text(text)
+    seen(parts, "global/deep/tests.md")
+    moved.rename(write(parts, "global/again.md", text))
+    write(parts, "global/again.md", text + "one more\n")  # renamed and edited between two looks
+    seen(parts, "global/deep", "global/again.md")
+    target = desk.target(context, "/memories/global/again.md")
+    assert told(desk, target) == [
+        ("outside", "renamed"),
+        ("outside", "changed"),
+        ("you", "renamed"),
+        ("outside", "created"),
+    ]
+    found = points(desk, target)
+    assert [point.path.rpartition("/")[2] for point in found] == [
+        "again.md",
+        "tests.md",
+        "tests.md",
+        "testing.md",
+    ]
+    assert found[0].other_path == "/memories/global/deep/tests.md"
+    assert desk.read(found[0].before) == text.encode()
+    old = points(desk, desk.target(context, TESTING))
+    assert (old[0].what, old[0].other_path) == ("moved-away", "/memories/global/deep/tests.md")
+
+
+def test_what_was_made_anew_under_an_old_name_is_no_rename(
+    parts: HomeParts, desk: TimelineDesk, context: ScopeContext
+) -> None:
+    (parts.home.root / "memory/global/testing.md").unlink()
+    write(parts, "global/other.md", "nothing in common\n")
+    seen(parts, "global/testing.md", "global/other.md")
+    assert told(desk, desk.target(context, "/memories/global/other.md")) == [("outside", "created")]
+    assert told(desk, desk.target(context, TESTING))[0] == ("outside", "deleted")
+
+
+def test_a_folder_and_a_scope_tell_how_many_files_changed_and_what_differs(
+    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+) -> None:
+    write(parts, "global/new/a.md", "a\n")
+    write(parts, "global/new/b.md", "b\n")
+    seen(parts, "global/new")
+    write(parts, "global/new/a.md", "A\n")
+    (parts.home.root / "memory/global/new/b.md").unlink()
+    write(parts, "global/new/c.md", "c\n")
+    seen(parts, "global/new")
+    edits.rename(context, "/memories/global/new", "/memories/global/newer")
+    edits.pin(context, [TESTING], True)  # a pin is no change of what is remembered
+    target = desk.target(context, "/memories/global/newer")
+    found = points(desk, target)
+    assert [(point.what, point.created, point.changed, point.deleted) for point in found] == [
+        ("renamed", 0, 0, 0),
+        ("changed", 1, 1, 1),
+        ("created", 2, 0, 0),
+    ]
+    between = desk.compare(found[2].after, desk.now(target))
+    assert [(file.path, file.verb) for file in between.files] == [
+        ("/memories/global/newer/a.md", "change"),
+        ("/memories/global/new/b.md", "delete"),
+        ("/memories/global/newer/c.md", "create"),
+    ]
+    assert "-a\n+A\n" in desk.difference(between, between.files[0])
+    assert len(points(desk, desk.target(context, "/memories/global"))) == 4
+
+
+def test_a_long_timeline_comes_in_pages_that_leave_nothing_out(
+    parts: HomeParts, desk: TimelineDesk, context: ScopeContext
+) -> None:
+    for number in range(12):
+        write(parts, "global/testing.md", f"{number}\n")
+        seen(parts, "global/testing.md")
+        write(parts, "global/other.md", f"{number}\n")
+        seen(parts, "global/other.md")
+    target = desk.target(context, TESTING)
+    whole = desk.page(target, limit=1000)
+    assert whole.next is None
+    found, start = [], None
+    while True:
+        page = desk.page(target, start, limit=5)
+        assert len(page.points) <= 5
+        found += page.points
+        start = page.next
+        if start is None:
+            break
+    assert tuple(found) == whole.points
+    assert len(found) == 13
+    assert COMMITS_A_PAGE < 5_000
+
+
+def test_each_line_is_told_to_its_point_and_what_is_not_kept_yet_to_none(
+    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+) -> None:
+    write(parts, "global/lines.md", "one\ntwo\nthree\n")
+    seen(parts, "global/lines.md")
+    path = "/memories/global/lines.md"
+    edits.save(context, path, "one\n2\nthree\n", edits.read(context, path).sha256)
+    edits.rename(context, path, "/memories/global/rows.md")
+    write(parts, "global/rows.md", "one\n2\nthree\nfour\n")
+    target = desk.target(context, "/memories/global/rows.md")
+    view = desk.blame(target)
+    told_to = [view.points[row.point].who if row.point >= 0 else "" for row in view.rows]
+    assert [row.text for row in view.rows] == ["one", "2", "three", "four"]
+    assert told_to == ["outside", "you", "outside", ""]
+    before = desk.blame(target, points(desk, target)[-1])
+    assert [row.text for row in before.rows] == ["one", "two", "three"]
+    assert {point.who for point in before.points} == {"outside"}
+    write(parts, "global/rows.md", b"\0binary")
+    assert desk.blame(target).rows == ()
+
+
+def test_a_run_is_told_by_its_number_and_leads_to_its_record(parts: HomeParts, context: ScopeContext) -> None:
+    bench = Workbench(parts)
+    for number in range(2):
+        write(parts, f"global/twin{number}.md", "The same words, twice over, in two files.\n" * 3)
+        write(parts, f"global/twin{number}b.md", "The same words, twice over, in two files.\n" * 3)
+        run = _dream(bench, context)
+    desk = TimelineDesk(parts)
+    newest = next(
+        point for point in points(desk, desk.target(context, "/memories/global")) if point.who == "dream"
+    )
+    assert (newest.run_id, newest.run_number) == (run, 2)
+    shutil.rmtree(parts.profile.runs(parts.home_id))
+    gone = TimelineDesk(parts).page(desk.target(context, "/memories/global"), who=("dream",)).points[0]
+    assert (gone.run_id, gone.run_number) == (run, None)
+
+
+def _dream(bench: Workbench, context: ScopeContext) -> str:
+    import threading
+
+    view = bench.start_dream(
+        context, dry_run=False, engine="rules", progress=lambda _said: None, cancel=threading.Event()
+    )
+    assert view.outcome == "completed"
+    return view.run_id
+
+
+def test_a_deleted_file_and_a_vanished_scope_come_back_with_pins_and_the_undo_takes_them_back(
+    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
+) -> None:
+    edits.pin(context, [TESTING], True)
+    scope = parts.home.root / "memory/global"
+    before = {path: data for path, (_m, _t, data) in snapshot(scope).items() if data is not None}
+    target = desk.target(context, "/memories/global")
+    then = points(desk, target)[0]
+    shutil.rmtree(scope)
+    file = desk.target(context, TESTING)
+    assert desk.page(file).points, "a vanished scope keeps its timeline"
+    plan = desk.plan(target, then.after)
+    assert {each.verb for each in plan.files} == {"create"}
+    bring_back(parts, desk, plan)
+    assert {path: data for path, (_m, _t, data) in snapshot(scope).items() if data is not None} == before
+    edits.delete(context, TESTING)
+    restored = bring_back(parts, desk, desk.plan(file, points(desk, file)[0].before))
+    assert (scope / "testing.md").read_bytes() == before["testing.md"]
+    assert any(usage.pinned for key, usage in parts.usage.load().items() if key.endswith("testing.md"))
+    HandChanges(parts).undo(restored)
+    assert not (scope / "testing.md").exists()
+
+
+def test_a_folder_comes_back_as_it_was_and_what_came_since_goes_only_when_asked(
+    parts: HomeParts, desk: TimelineDesk, context: ScopeContext
+) -> None:
+    for name in "abc":
+        write(parts, f"global/f/{name}.md", f"{name}\n")
+    seen(parts, "global/f")
+    target = desk.target(context, "/memories/global/f")
+    then = points(desk, target)[0].after
+    write(parts, "global/f/a.md", "changed\n")
+    (parts.home.root / "memory/global/f/b.md").unlink()
+    write(parts, "global/f/d.md", "since\n")
+    seen(parts, "global/f")
+    plan = desk.plan(target, then)
+    assert [(file.path[-4:], file.verb) for file in plan.files] == [("a.md", "change"), ("b.md", "create")]
+    assert [file.path[-4:] for file in plan.newer] == ["d.md"]
+    assert plan.same == 1
+    folder = parts.home.root / "memory/global/f"
+    undo = bring_back(parts, desk, plan)
+    assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md", "c.md", "d.md"]
+    HandChanges(parts).undo(undo)
+    assert (folder / "a.md").read_text() == "changed\n"
+    bring_back(parts, desk, desk.plan(target, then), remove_newer=True)
+    assert sorted(path.name for path in folder.iterdir()) == ["a.md", "b.md", "c.md"]
+    assert (folder / "a.md").read_text() == "a\n"
+
+
+def test_what_changes_between_plan_and_restore_is_told_and_left(
+    parts: HomeParts, desk: TimelineDesk, context: ScopeContext
+) -> None:
+    write(parts, "global/testing.md", "second\n")
+    seen(parts, "global/testing.md")
+    target = desk.target(context, TESTING)
+    plan = desk.plan(target, points(desk, target)[1].after)
+    path = write(parts, "global/testing.md", "third\n")
+    with pytest.raises(Conflict):
+        bring_back(parts, desk, plan)
+    assert path.read_text() == "third\n"
+
+
+def test_nothing_to_bring_back_and_no_scope_are_said(desk: TimelineDesk, context: ScopeContext) -> None:
+    target = desk.target(context, TESTING)
+    with pytest.raises(StoreError):
+        desk.plan(target, desk.now(target))
+    with pytest.raises(StoreError):
+        desk.target(context, "/memories/nowhere/x.md")
+    assert desk.page(desk.target(context, "/memories/global/never.md")).points == ()
+    assert desk.files(points(desk, target)[-1].before) == {}
+
+
+def test_looking_writes_nothing_in_the_home(
+    parts: HomeParts, desk: TimelineDesk, context: ScopeContext
+) -> None:
+    before = snapshot(parts.home.root)
+    target = desk.target(context, "/memories/global")
+    found = points(desk, target)
+    desk.compare(found[-1].before, desk.now(target))
+    desk.plan(target, found[0].after)
+    desk.blame(desk.target(context, TESTING))
+    assert snapshot(parts.home.root) == before
+    assert desk.page(Target(context, target.scope, "", Place("workspace/none", ""))).points == ()
