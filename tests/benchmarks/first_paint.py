@@ -1,7 +1,7 @@
 """One process, one measurement: seconds from the start of the process to the first painted tree.
 
 `first_paint.py bare ROWS` is a plain Qt window with a tree of as many rows; `first_paint.py reverie HOME
-PROFILE` is the window as `reverie --home HOME` opens it.
+PROFILE names|whole` is the program as `reverie --home HOME` starts it.
 """
 
 from __future__ import annotations
@@ -37,38 +37,33 @@ def bare(rows: int) -> None:
     view.viewport().repaint()
 
 
-def reverie(home: Path, profile: Path) -> None:
-    from PySide6.QtCore import QEventLoop
+def reverie(home: str, profile: str, until: str) -> None:
+    """The program as `reverie --home HOME` starts it, until the names are painted, or until the whole window
+    shows them."""
+    from reverie.cli.main import main
+    from reverie.ui import app as _loads_the_window_s_first_modules  # noqa: F401
+    from reverie.ui.first_look import FirstLook
+    from reverie.ui.main_window import MainWindow
 
-    from reverie.cli import main as _the_front_door  # noqa: F401 - what `reverie` imports first
-    from reverie.clock import system_clock
-    from reverie.profile import Profile
-    from reverie.ui.app import make_application
-    from reverie.ui.icons import Icons
-    from reverie.ui.main_window import Beginning, MainWindow
+    owner, name = (FirstLook, "load") if until == "names" else (MainWindow, "_reveal")
+    plain = getattr(owner, name)
 
-    application = make_application()
-    window = MainWindow(Profile.under(profile), system_clock, Icons(), Beginning((home,)))
-    window.show()
-    window.repaint()
-    window.start()
-    while not has_names(window):
-        # Sleeping between events, as `exec` does: polling would take the interpreter from the reading thread.
-        application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
-    window.tab.tree.viewport().repaint()
+    def ending(itself: object) -> None:
+        plain(itself)
+        done()
+
+    setattr(owner, name, ending)
+    main(["--home", home, "--profile", profile, "--offscreen"])
 
 
-def has_names(window: object) -> bool:
-    """Whether the tree holds the names of the selection."""
-    tab = window.tab  # type: ignore[attr-defined]
-    return any(tab.model.rowCount(tab.model.index(row, 0)) > 0 for row in range(tab.model.rowCount()))
+def done() -> None:
+    sys.stdout.write(f"{since_start():.4f}\n")
+    sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "bare":
         bare(int(sys.argv[2]))
-    else:
-        reverie(Path(sys.argv[2]), Path(sys.argv[3]))
-    sys.stdout.write(f"{since_start():.4f}\n")
-    sys.stdout.flush()
-    os._exit(0)
+        done()
+    reverie(*sys.argv[2:])

@@ -23,6 +23,7 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
+import reverie.ui.plain_imports  # noqa: F401 - before the imports that it makes cheaper
 from reverie.clock import Clock, system_clock
 from reverie.errors import MendableError
 from reverie.log_level import asked_by
@@ -127,12 +128,19 @@ def _run(
     look.begin(read_look(profile.settings_file))
     icons = Icons()
     application.setWindowIcon(icons.icon("reverie"))
-    window = MainWindow(profile, clock, icons, beginning)
-    window.settings.look_changed.connect(look.apply)
-    if instance is not None:
-        instance.asked.connect(window.take_wish)
-        window.late.built.connect(instance.listen)
-        QTimer.singleShot(LISTEN_LATEST_MS, instance.listen)
+    window = MainWindow(profile, clock, icons, beginning, furnish=screenshot is not None)
+
+    def furnished() -> None:
+        window.settings.look_changed.connect(look.apply)
+        if instance is not None:
+            instance.asked.connect(window.take_wish)
+            window.late.built.connect(instance.listen)
+            QTimer.singleShot(LISTEN_LATEST_MS, instance.listen)
+
+    if screenshot is None:
+        window.furnished.connect(furnished)
+    else:
+        furnished()
     window.show()
     if screenshot is None:
         stop = StopSignals()

@@ -1,7 +1,9 @@
 """The window: homes at the left, tabs in the middle, what the watcher does at the bottom.
 
 Owns the lanes, the sessions and the action registry; every action of the registry is a slot here. Painted
-before anything is opened: `start` begins the work once the window is on screen. Closing goes in stages:
+before anything is opened: `start` begins the work once the window is on screen. Begun unfurnished it shows
+the names of the first memories (`first_look`) while the modules of its parts are imported: those are named
+inside methods here. Until `furnished` it has no parts. Closing goes in stages:
 unsaved text is asked for, watchers stop, lanes stop (each within two seconds), then the window goes.
 """
 
@@ -15,22 +17,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QPaintEvent
-from PySide6.QtWidgets import QLabel, QMainWindow, QMessageBox, QSplitter, QTabWidget, QWidget
+from PySide6.QtWidgets import QLabel, QMainWindow, QMessageBox, QSplitter, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.profile import Profile
-from reverie.ui import dialogs
-from reverie.ui.actions import MENUS, Actions, Situation, translated
 from reverie.ui.collector import Collector
+from reverie.ui.first_look import FirstLook
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
-from reverie.ui.late_tabs import LateTabs, Surroundings
-from reverie.ui.memory.tab import MemoryTab
-from reverie.ui.open_homes import OpenHomes
-from reverie.ui.picker import Picker, Place
 from reverie.ui.session import Choice, HomeSession, Lanes
-from reverie.ui.settings_control import SettingsControl
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP
 
@@ -38,6 +34,7 @@ if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.services.search import Hit
     from reverie.ui.palette import Entry
+    from reverie.ui.picker import Place
     from reverie.ui.single_instance import Wish
 
 log = logging.getLogger("reverie.window")
@@ -55,14 +52,21 @@ class Beginning:
 
 
 class MainWindow(QMainWindow):
-    """`shown_in_full()`: a selection is on screen, footer included."""
+    """`shown_in_full()`: a selection is on screen, footer included. `furnished()`: its parts are there."""
 
     shown_in_full = Signal()
+    furnished = Signal()
 
-    def __init__(self, profile: Profile, clock: Clock, icons: Icons, beginning: Beginning) -> None:
+    def __init__(
+        self, profile: Profile, clock: Clock, icons: Icons, beginning: Beginning, *, furnish: bool = True
+    ) -> None:
         super().__init__()
         self._beginning = beginning
         self._icons = icons
+        self._profile = profile
+        self._clock = clock
+        self._look: FirstLook | None = None
+        self._is_furnished = False
         self._session: HomeSession | None = None
         self._chosen = False
         self._wants_shown = False
@@ -71,9 +75,26 @@ class MainWindow(QMainWindow):
         self._opening_failed = False
         self._close_when_saved = False
         self._closed = False
-        self._now = Situation()
         self._collector = Collector(self)
         self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
+        for lane in self.lanes.all():
+            lane.unclaimed.connect(self._on_unclaimed)
+        self.setWindowTitle("Reverie[*]")
+        self.resize(1240, 780)
+        if furnish:
+            self._furnish()
+
+    def _furnish(self) -> None:
+        """Make the parts. Their modules are imported by now, or nobody waits for the window."""
+        from reverie.ui.actions import Actions, Situation
+        from reverie.ui.late_tabs import LateTabs, Surroundings
+        from reverie.ui.memory.tab import MemoryTab
+        from reverie.ui.open_homes import OpenHomes
+        from reverie.ui.picker import Picker
+        from reverie.ui.settings_control import SettingsControl
+
+        icons, clock, profile, beginning = self._icons, self._clock, self._profile, self._beginning
+        self._now = Situation()
         self.homes = OpenHomes(self.lanes, profile, clock, self, watching=beginning.watching)
         self.picker = Picker(icons)
         self.tab = MemoryTab(self.lanes, icons, clock)
@@ -86,11 +107,13 @@ class MainWindow(QMainWindow):
         self.actions_ = Actions(self, icons)
         self._lay_out()
         self._connect()
+        self._is_furnished = True
         self._follow()
+        self.furnished.emit()
 
     def _lay_out(self) -> None:
-        self.setWindowTitle("Reverie[*]")
-        self.resize(1240, 780)
+        from reverie.ui.actions import MENUS, translated
+
         self.tabs.setDocumentMode(True)
         self.tabs.setTabBarAutoHide(True)
         self.splitter = QSplitter()
@@ -101,7 +124,7 @@ class MainWindow(QMainWindow):
         self.splitter.setSizes([220, 1020])
         self.splitter.setCollapsible(1, False)
         self.picker.setMinimumWidth(120)
-        self.setCentralWidget(self.splitter)
+        self._put_in_place()
         self.watch_label.setContentsMargins(GAP, 0, GAP, 0)
         self.watch_label.setTextFormat(Qt.TextFormat.PlainText)
         self.statusBar().addPermanentWidget(self.watch_label)
@@ -116,11 +139,31 @@ class MainWindow(QMainWindow):
         QWidget.setTabOrder(self.tab.tree, self.tab.footer.button)
         QWidget.setTabOrder(self.tab.footer.button, self.tab.pane.text)
 
+    def _put_in_place(self) -> None:
+        """The parts take the window's room; after a first look, once they have something to show."""
+        first = self.takeCentralWidget()
+        if first is None:
+            self.setCentralWidget(self.splitter)
+            return
+        pages = QStackedWidget()
+        pages.addWidget(first)
+        pages.addWidget(self.splitter)
+        self.setCentralWidget(pages)
+        pages.show()
+
+    @Slot()
+    def _reveal(self) -> None:
+        if self._look is not None:
+            self.setCentralWidget(self.splitter)
+            self.splitter.show()
+            self._look.deleteLater()
+            self._look = None
+
     def _connect(self) -> None:
-        for lane in self.lanes.all():
-            lane.unclaimed.connect(self._on_unclaimed)
         self.homes.opened.connect(self._on_opened)
         self.homes.opened.connect(self.tab.search.add_session)
+        self.homes.opened.connect(self.tab.orphans.add_session)
+        self.tab.orphans.found.connect(self.homes.set_lost)
         self.tab.place_wanted.connect(self._on_place_wanted)
         self.homes.failed.connect(self._on_open_failed)
         self.homes.listed.connect(self._on_listed)
@@ -140,12 +183,39 @@ class MainWindow(QMainWindow):
         if self._started:
             return
         self._started = True
+        if self._is_furnished:
+            self._open()
+        else:
+            self._look_first()
+
+    def _look_first(self) -> None:
+        """Show the names, load the parts meanwhile."""
+        self._look = FirstLook(self._icons, self.lanes.scan, self._clock, self)
+        self._look.loaded.connect(self._on_loaded)
+        self.setCentralWidget(self._look.view)
+        if self._beginning.open_demo:
+            self._look.load()
+        else:
+            self._look.begin(self._beginning.homes, self._beginning.workspace)
+
+    @Slot()
+    def _on_loaded(self) -> None:
+        if not self._closed:
+            self._furnish()
+            self._open()
+
+    def _open(self) -> None:
         if self._beginning.open_demo:
             self.open_demo()
         for path in self._beginning.homes:
             self.homes.open(path)
         if not self._beginning.homes and not self._beginning.open_demo:
             self.homes.discover()
+
+    @property
+    def look(self) -> FirstLook | None:
+        """What is shown before the parts are; None once they show something."""
+        return self._look
 
     @property
     def gave_up(self) -> bool:
@@ -208,6 +278,7 @@ class MainWindow(QMainWindow):
             self._gave_up = self._opening_failed = True
             self.late.load()
             self.tab.show_notice(self.tr("This home could not be opened"), str(error))
+            self._reveal()
         else:
             self.say(str(error))
 
@@ -216,6 +287,7 @@ class MainWindow(QMainWindow):
         self._gave_up = True
         self.late.load()
         self.tab.show_no_home()
+        self._reveal()
 
     @Slot()
     def _on_listed(self) -> None:
@@ -226,11 +298,13 @@ class MainWindow(QMainWindow):
         session = self.homes.session(place.home)
         if session is None:
             return
-        if place.kind in ("orphan", "orphans"):
-            self._show_orphan(place)
-            return
         if session is not self._session:
             self._take_session(session)
+        if place.kind in ("orphan", "orphans"):
+            if session.context is None:
+                session.select(Choice())  # it is watched from then on
+            self.tab.orphans.show(session, place.path)
+            return
         facts = (place.reason, place.below, place.workspace_id)
         self.tab.show_place(self.picker.text_of(place), " · ".join(fact for fact in facts if fact))
         self.setWindowTitle(
@@ -251,15 +325,6 @@ class MainWindow(QMainWindow):
         if not hit.project_path or not self.picker.pick_project(hit.home_id, hit.project_path):
             self.picker.pick_home(hit.home_id)
 
-    def _show_orphan(self, place: Place) -> None:
-        if place.kind == "orphans":
-            self.tab.show_notice(
-                self.tr("Orphaned stores"),
-                self.tr("Memories on disk that no project or workspace of this home points at."),
-            )
-        else:
-            self.tab.show_notice(visible(place.title), f"{place.reason} {place.path}")
-
     def _take_session(self, session: HomeSession) -> None:
         if self._session is not None:
             self._session.watch_changed.disconnect(self._on_watch)
@@ -271,6 +336,9 @@ class MainWindow(QMainWindow):
         session.status_changed.connect(self._on_status)
         self.tab.set_session(session)
         self.late.set_session(session)
+        if self._look is not None:
+            session.tree_changed.connect(self._reveal)
+            session.trouble.connect(self._reveal)
 
     @Slot(object)
     def _on_status(self, _status: object) -> None:
@@ -308,6 +376,8 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _follow(self) -> None:
+        from reverie.ui.actions import Situation
+
         known = Situation(home=self._session is not None, services=self.late.can_pause)
         now = self.tab.situation(known)
         self._now = now
@@ -337,9 +407,12 @@ class MainWindow(QMainWindow):
     # Closing
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if self._closed:
+        if self._closed or not self._is_furnished:
+            self.shut_down()
             event.accept()
             return
+        from reverie.ui import dialogs
+
         unsaved = self.tab.buffers.unsaved()
         answer = (
             dialogs.ask_unsaved(self, [file.buffer.address.label for file in unsaved])
@@ -372,20 +445,25 @@ class MainWindow(QMainWindow):
         if self._closed:
             return
         self._closed = True
-        self.homes.close()
-        self.settings.stop()
-        self.late.stop()
-        self.tab.keeper.stop()
-        self.tab.search.stop()
+        if self._is_furnished:
+            self.homes.close()
+            self.settings.stop()
+            self.late.stop()
+            self.tab.keeper.stop()
+            self.tab.search.stop()
+            self.tab.orphans.stop()
         for lane in self.lanes.all():
             lane.stop()
-        self.homes.finish()
+        if self._is_furnished:
+            self.homes.finish()
         self._collector.stop()
 
     # Actions: files and homes
 
     @Slot()
     def open_home(self) -> None:
+        from reverie.ui import dialogs
+
         path = dialogs.ask_home(self)
         if path is not None:
             self._wants_shown = True
@@ -456,7 +534,16 @@ class MainWindow(QMainWindow):
             self.tab.edit_selected()
 
     @Slot()
+    def show_orphans(self) -> None:
+        """The stores of this home that nobody works on any more."""
+        self.show_memory()
+        if self._session is not None and not self.picker.pick_orphans(self._session.info.id):
+            self.say(self.tr("Nothing is orphaned in this home."))
+
+    @Slot()
     def show_shortcuts(self) -> None:
+        from reverie.ui import dialogs
+
         dialogs.ShortcutSheet(self.actions_.shortcuts(), self).exec()
 
     @Slot()

@@ -1,6 +1,6 @@
 """The memory tree as values: what the three scopes hold, as `rows.Node`s that share what did not change.
 
-Pure and without Qt; built on a worker thread from a `MemoryView`. Order in a folder: companions, folders,
+Pure and without Qt; built on a worker thread from what is `Listed`. Order in a folder: companions, folders,
 files, each by UTF-16 code unit of the name (the agent's own order). Keys: `workspace`, `project`, `global`
 for the roots, then `c:` companion, `d:` folder, `f:` file, `n:` notice plus the name, so that a file that
 becomes a folder is another row.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from reverie.homes.base import Companion, Scope
 from reverie.memory.paths import ROOT, parse_memory_path, utf16_key
@@ -18,7 +18,16 @@ from reverie.ui.rows import Node, shared
 
 if TYPE_CHECKING:
     from reverie.memory.listing import MemoryFile, ScopeListing
-    from reverie.services.views import MemoryView
+
+
+class Listed(Protocol):
+    """What a tree is built of: a `MemoryView`, or less."""
+
+    @property
+    def scopes(self) -> Mapping[Scope, ScopeListing]: ...
+    @property
+    def companions(self) -> tuple[Companion, ...]: ...
+
 
 SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
 
@@ -95,7 +104,7 @@ EMPTY = MemoryTree(Node("", None))
 
 
 def build_tree(
-    view: MemoryView,
+    view: Listed,
     previous: MemoryTree = EMPTY,
     *,
     names_only: bool = False,

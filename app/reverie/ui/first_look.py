@@ -1,0 +1,126 @@
+"""The names of the memories, on screen before the rest of the window is loaded (design.md section 7).
+
+What the window is made of takes several times as long to import and build as a list of names does. So a
+window that was begun `furnished=False` shows this first: the memory tree alone, as the window will show it,
+of the place where the window will begin. One job lists the names, the next one imports the modules of the
+window; `loaded` then says that it can be built without reading a file on the GUI thread.
+
+The tree here is looked at only. Threading: GUI thread; the work is in jobs. Failure: what cannot be listed is
+left to the window, which says so in words.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QFrame
+
+from reverie.clock import Clock
+from reverie.errors import MendableError
+from reverie.homes.base import Companion, Home, Scope, ScopeContext, ScopeUnavailable
+from reverie.memory.listing import ScopeListing, names_only
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.memory.tree_model import MemoryTreeModel
+from reverie.ui.memory.tree_nodes import EMPTY, MemoryTree, build_tree
+from reverie.ui.memory.tree_view import MemoryTreeView
+
+# What a window is made of. As `import` statements in `main_window` name them.
+_WINDOW = (
+    "reverie.ui.actions",
+    "reverie.ui.dialogs",
+    "reverie.ui.late_tabs",
+    "reverie.ui.memory.tab",
+    "reverie.ui.open_homes",
+    "reverie.ui.picker",
+    "reverie.ui.settings_control",
+    "reverie.services.workbench",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What `build_tree` needs to know."""
+
+    scopes: Mapping[Scope, ScopeListing]
+    companions: tuple[Companion, ...]
+
+
+class FirstLook(QObject):
+    """`loaded()`: the names are on screen, or there are none, and what the window needs is imported."""
+
+    loaded = Signal()
+
+    def __init__(self, icons: Icons, lane: Lane, clock: Clock, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._lane = lane
+        self.model = MemoryTreeModel(clock, self)
+        self.view = MemoryTreeView(self.model, icons)
+        self.view.setFrameShape(QFrame.Shape.NoFrame)
+        self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def begin(self, homes: tuple[Path, ...], workspace: str) -> None:
+        """Look at the first of `homes`, or at the first that is found."""
+
+        def work(_control: JobControl) -> MemoryTree:
+            return first_names(homes, workspace)
+
+        self._lane.submit("first look", work, done=self._on_names, failed=self._on_failed)
+
+    def load(self) -> None:
+        """Import what the window is made of."""
+
+        def work(_control: JobControl) -> None:
+            for name in _WINDOW:
+                __import__(name, fromlist=("*",))
+
+        self._lane.submit("load the window", work, done=self._on_loaded)
+
+    def _on_names(self, tree: MemoryTree) -> None:
+        self.view.show_tree(tree, other=True)
+        # Now: the imports that follow would keep the interpreter from it.
+        self.view.viewport().repaint()
+        self.load()
+
+    def _on_failed(self, _error: MendableError) -> None:
+        self.load()
+
+    def _on_loaded(self, _nothing: None) -> None:
+        self.loaded.emit()
+
+
+def first_names(homes: tuple[Path, ...], workspace: str) -> MemoryTree:
+    """The names at the place where the window begins; nothing where no home is found. Blocks. Raises
+    `MendableError`."""
+    from reverie.homes.discovery import discover, open_home
+
+    path = next(iter(homes), None)
+    if path is None:
+        path = next((found.root for found in discover(os.environ, Path.home())), None)
+    if path is None:
+        return EMPTY
+    home = open_home(path)
+    context = home.context(workspace_id=_beginning(home, workspace))
+    scopes = {scope: _names(home, context, scope) for scope in Scope}
+    return build_tree(_Names(scopes, home.companions(context)), names_only=True)
+
+
+def _beginning(home: Home, asked: str) -> str | None:
+    """The workspace asked for, else the one used last, else the first that is not archived."""
+    workspaces = home.contents().workspaces()
+    if asked in {each.id for each in workspaces}:
+        return asked
+    current = [each.id for each in workspaces if not each.archived]
+    at = {id_: when for id_, when in home.recencies() if id_ in current}
+    return max(current, key=lambda id_: at.get(id_, 0), default=None)
+
+
+def _names(home: Home, context: ScopeContext, scope: Scope) -> ScopeListing:
+    try:
+        return names_only(home.scope_root(context, scope))
+    except ScopeUnavailable as gap:
+        return ScopeListing(None, gap.cause or gap.title, gap.gap, (), (), ())
