@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from reverie.files.watch import Watcher, WatchTarget
     from reverie.runs.record import RunRecord
     from reverie.services.companions import CompanionFiles
+    from reverie.services.duplicates import DuplicateDesk
     from reverie.services.hand_changes import ChangeKind, HandChanges
     from reverie.services.hand_edits import HandEdits
     from reverie.services.lint import LintDesk
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from reverie.services.seen import SeenLog
     from reverie.services.timeline import TimelineDesk
     from reverie.services.traces import TraceDesk
+    from reverie.services.trash import TrashDesk
     from reverie.settings import Settings
 
 RECENT_RUNS = 100
@@ -390,6 +392,20 @@ class Workbench:
         return TraceDesk(self.parts)
 
     @cached_property
+    def duplicates(self) -> DuplicateDesk:
+        """Memories of this home that say the same."""
+        from reverie.services.duplicates import DuplicateDesk
+
+        return DuplicateDesk(self.parts)
+
+    @cached_property
+    def trash(self) -> TrashDesk:
+        """What was deleted in this home."""
+        from reverie.services.trash import TrashDesk
+
+        return TrashDesk(self.parts)
+
+    @cached_property
     def lint(self) -> LintDesk:
         """What a person may want to look at in the memories of this home."""
         from reverie.services.lint import LintDesk
@@ -422,6 +438,13 @@ class Workbench:
         from reverie.services.hand_edits import HandEdits
 
         return HandEdits(self.parts)
+
+    @cached_property
+    def moves(self) -> Moves:
+        """Moving memories of this home."""
+        from reverie.services.moves import Moves
+
+        return Moves(self.parts)
 
     @cached_property
     def _changes(self) -> HandChanges:

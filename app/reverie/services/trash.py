@@ -1,0 +1,234 @@
+"""Everything that was deleted from a home's memories, by whom, and bringing it back.
+
+The history is the trash: whatever a person, a run, an agent or something outside deleted, a scan saw before,
+so its last version is there. Listing reads the history only. Bringing back goes through `HandChanges`, which
+refuses to overwrite: what stands at the place by now is kept, and the file comes back beside it under another
+name. Entries of several contexts are brought back as one; if one cannot, none is.
+
+Threading: blocking, any thread but the GUI's; `check` may raise to stop. Failure: `MendableError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from reverie.errors import StoreError, Unavailable
+from reverie.homes.base import Scope, ScopeContext, ScopeRoot
+from reverie.memory.history_deletions import Deletion
+from reverie.memory.paths import memory_path
+from reverie.services.contexts import Contexts
+from reverie.services.hand_changes import HandChanges
+from reverie.services.parts import HomeParts, rooted_files
+from reverie.services.views import HandChange, Undo
+
+if TYPE_CHECKING:
+    from reverie.memory.history import FileVersion
+
+_SUBJECT = "Restored from the trash"
+
+
+def _never() -> None:
+    """Nobody cancels."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrashEntry:
+    """One deleted file. `path`: its memory path; `owner`: how people call the project or workspace, "" for
+    global. `actor`, `run_id`, `source`: as the history has them. `taken`: something stands at its place now.
+    `reachable` False: nothing in the home points at its scope any more."""
+
+    deletion: Deletion
+    path: str
+    scope: Scope
+    owner: str
+    taken: bool
+    reachable: bool
+
+    @property
+    def id(self) -> str:
+        return f"{self.deletion.kept_in} {self.deletion.place.key} {self.deletion.place.rel}"
+
+    @property
+    def at_ms(self) -> int:
+        return self.deletion.commit.at_ms
+
+    @property
+    def actor(self) -> str:
+        return self.deletion.commit.actor
+
+    @property
+    def run_id(self) -> str | None:
+        return self.deletion.commit.run_id
+
+    @property
+    def size(self) -> int | None:
+        return self.deletion.size
+
+
+@dataclass(frozen=True, slots=True)
+class TrashPage:
+    """Newest first; `next`: where to go on, None at the beginning of the history."""
+
+    entries: tuple[TrashEntry, ...] = ()
+    next: str | None = None
+
+
+class TrashDesk:
+    """The trash of one home."""
+
+    def __init__(self, parts: HomeParts) -> None:
+        self._parts = parts
+
+    def page(self, start: str | None = None, *, check: Callable[[], None] = _never) -> TrashPage:
+        """The newest deletions, or those from `start` (an earlier page's `next`) back."""
+        page = self._parts.snapshots.history.deletions(start, check=check)
+        contexts = Contexts(self._parts)
+        roots = {root.key: root for root in self._parts.home.roots()}
+        entries = []
+        reachable: dict[str, bool] = {}
+        for deletion in page.deletions:
+            check()
+            key = deletion.place.key
+            if key not in reachable:
+                reachable[key] = contexts.of([key]) is not None
+            entry = self._entry(deletion, contexts.owner(key), roots, reachable=reachable[key])
+            if entry is not None:
+                entries.append(entry)
+        return TrashPage(tuple(entries), page.next)
+
+    def read(self, entry: TrashEntry) -> bytes:
+        """The bytes that were deleted. Raises `StoreError` for what was too large to keep."""
+        place = entry.deletion.place
+        data = self._parts.snapshots.history.read(entry.deletion.kept_in, place.key, place.rel)
+        if data is None:
+            raise StoreError(f"The history holds no {entry.path}.", next_step="Look at its history.")
+        return data
+
+    def names(self, entries: Sequence[TrashEntry]) -> dict[str, str]:
+        """Where each entry would come back, by its id: its own path, or a free name beside it."""
+        contexts, chosen = Contexts(self._parts), _Chosen()
+        for entry in entries:
+            chosen.add(entry, self._there(entry, contexts))
+        return chosen.names
+
+    def restore(self, entries: Sequence[TrashEntry], names: Mapping[str, str] | None = None) -> Undo:
+        """Bring back all of them or none. `names`: other paths than `self.names` would choose, by id. Raises
+        `Unavailable` for a scope that nothing points at, `Conflict` where a path is taken meanwhile."""
+        if not entries:
+            raise StoreError("Nothing is selected.", next_step="Select what is to be restored.")
+        paths = {**self.names(entries), **(names or {})}
+        groups: dict[ScopeContext, list[TrashEntry]] = {}
+        known = Contexts(self._parts).grouped({entry.deletion.place.key for entry in entries})
+        for entry in entries:
+            context = known.get(entry.deletion.place.key)
+            if context is None:
+                raise Unavailable(
+                    f"{entry.path} cannot be restored:",
+                    cause=f"no project of this home points at “{entry.owner}” any more.",
+                    next_step="Look at the preview, and copy its text into another memory.",
+                )
+            groups.setdefault(context, []).append(entry)
+        return self._restored(groups, paths)
+
+    def _restored(
+        self, groups: Mapping[ScopeContext, Sequence[TrashEntry]], paths: Mapping[str, str]
+    ) -> Undo:
+        changes = HandChanges(self._parts)
+        done: list[Undo] = []
+        try:
+            for context, entries in groups.items():
+                batch = _Batch()
+                for entry in entries:
+                    self._add(batch, entry, paths[entry.id])
+                undo = changes.apply(
+                    context, batch.changes, kind="restore", subject=_SUBJECT, pins=batch.pins
+                )
+                done.append(undo)
+        except BaseException:
+            for undo in reversed(done):
+                changes.undo(undo)
+            raise
+        if len(done) == 1:
+            return done[0]
+        return replace(
+            done[0], files=(), made=(), steps=tuple(done), count=sum(undo.count for undo in done), usage={},
+            usage_after={},
+        )  # fmt: skip
+
+    def _add(self, batch: _Batch, entry: TrashEntry, path: str) -> None:
+        history, place, kept = self._parts.snapshots.history, entry.deletion.place, entry.deletion.kept_in
+        facts = batch.facts.get((kept, place.key))
+        if facts is None:
+            facts = batch.facts[kept, place.key] = _Facts(
+                history.files(kept, place.key),
+                {
+                    rel
+                    for rel, data in history.metadata(kept, place.key).items()
+                    if data.get("pinned") is True
+                },
+            )
+        mode = facts.versions[place.rel].mode if place.rel in facts.versions else None
+        batch.changes.append(HandChange(path, self.read(entry), None, mode))
+        if place.rel in facts.pinned:
+            batch.pins[path] = True
+
+    def _entry(
+        self, deletion: Deletion, owner: str, roots: Mapping[str, ScopeRoot], *, reachable: bool
+    ) -> TrashEntry | None:
+        key, rel = deletion.place
+        try:
+            scope = Scope(key.partition("/")[0])
+        except ValueError:
+            return None  # kept under another key: no memory
+        root = roots.get(key)
+        taken = root is not None and rooted_files(root).entry(rel) is not None
+        return TrashEntry(deletion, str(memory_path(scope, rel)), scope, owner, taken, reachable)
+
+    def _there(self, entry: TrashEntry, contexts: Contexts) -> Callable[[str], bool]:
+        context = contexts.of([entry.deletion.place.key])
+        if context is None:
+            return lambda _rel: False
+        files = rooted_files(self._parts.home.scope_root(context, entry.scope))
+        return lambda rel: files.entry(rel) is not None
+
+
+@dataclass
+class _Chosen:
+    """Free names, none given twice."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    _used: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, entry: TrashEntry, is_there: Callable[[str], bool]) -> None:
+        key, wanted = entry.deletion.place
+        rel, number = wanted, 2
+        while is_there(rel) or (key, rel) in self._used:
+            rel, number = numbered(wanted, number), number + 1
+        self._used.add((key, rel))
+        self.names[entry.id] = str(memory_path(entry.scope, rel))
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a commit says of one root beside the bytes."""
+
+    versions: Mapping[str, FileVersion]
+    pinned: Collection[str]
+
+
+@dataclass
+class _Batch:
+    """The changes of one context."""
+
+    changes: list[HandChange] = field(default_factory=list)
+    pins: dict[str, bool] = field(default_factory=dict)
+    facts: dict[tuple[str, str], _Facts] = field(default_factory=dict)
+
+
+def numbered(rel: str, number: int) -> str:
+    """`notes/a.md` -> `notes/a-2.md`."""
+    folder, slash, name = rel.rpartition("/")
+    stem, dot, suffix = name.rpartition(".")
+    return f"{folder}{slash}{stem}-{number}.{suffix}" if dot and stem else f"{folder}{slash}{name}-{number}"

@@ -1,0 +1,197 @@
+"""Everything deleted is in the trash with who did it, and comes back byte for byte without overwriting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.benches import contents, sample_parts, workspace
+from helpers.samples import snapshot
+from reverie.errors import Conflict, StoreError, Unavailable
+from reverie.homes.base import ScopeContext
+from reverie.services.hand_changes import HandChanges
+from reverie.services.hand_edits import HandEdits
+from reverie.services.parts import HomeParts
+from reverie.services.trash import TrashDesk, TrashEntry, numbered
+
+ACME = "a1f3c9e2b7"
+TESTING = "/memories/global/testing.md"
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> HomeParts:
+    parts = sample_parts("mux-home", tmp_path)
+    parts.snapshots.observe(source="a scan on opening")
+    return parts
+
+
+@pytest.fixture
+def desk(parts: HomeParts) -> TrashDesk:
+    return TrashDesk(parts)
+
+
+@pytest.fixture
+def context(parts: HomeParts) -> ScopeContext:
+    return workspace(parts, ACME)
+
+
+def memories(parts: HomeParts) -> dict[str, bytes]:
+    return contents(parts.home.root / "memory")
+
+
+def entries(desk: TrashDesk) -> dict[str, TrashEntry]:
+    return {entry.path: entry for entry in desk.page().entries}
+
+
+def test_what_anybody_deleted_is_listed_with_who_did_it_and_looking_writes_nothing(
+    parts: HomeParts, desk: TrashDesk, context: ScopeContext
+) -> None:
+    assert desk.page().entries == ()
+    before = memories(parts)
+    HandEdits(parts).delete(context, TESTING)
+    (parts.home.root / "memory/global/machines/laptop.md").unlink()
+    parts.snapshots.observe(source="a scan on opening")
+    looked = snapshot(parts.home.root)
+    found = entries(desk)
+    assert {path: entry.actor for path, entry in found.items()} == {
+        TESTING: "user",
+        "/memories/global/machines/laptop.md": "outside",
+    }
+    assert found[TESTING].size == len(before["global/testing.md"])
+    assert desk.read(found[TESTING]) == before["global/testing.md"]
+    assert snapshot(parts.home.root) == looked
+
+
+def test_several_come_back_byte_for_byte_with_mode_and_pin_and_can_be_taken_back(
+    parts: HomeParts, desk: TrashDesk, context: ScopeContext
+) -> None:
+    edits = HandEdits(parts)
+    file = parts.home.root / "memory/global/testing.md"
+    file.chmod(0o600)
+    edits.pin(context, [TESTING], True)
+    before = memories(parts)
+    edits.delete(context, TESTING)
+    edits.delete(context, "/memories/project/api")
+    gone = memories(parts)
+    undo = desk.restore(desk.page().entries)
+    assert memories(parts) == before
+    assert file.stat().st_mode & 0o777 == 0o600
+    key = parts.home.usage_key(parts.home.roots()[0], "testing.md")
+    assert key is not None
+    assert parts.usage.load()[key].pinned
+    assert desk.page().entries == ()
+    HandChanges(parts).undo(undo)
+    assert memories(parts) == gone
+    assert set(entries(desk)) == {TESTING, *(path for path in entries(desk) if "/project/api/" in path)}
+
+
+def test_a_taken_place_is_kept_and_the_file_comes_back_beside_it(
+    parts: HomeParts, desk: TrashDesk, context: ScopeContext
+) -> None:
+    old = memories(parts)["global/testing.md"]
+    edits = HandEdits(parts)
+    edits.delete(context, TESTING)
+    edits.save(context, TESTING, "new\n", None)
+    edits.save(context, "/memories/global/testing-2.md", "also taken\n", None)
+    (entry,) = desk.page().entries
+    assert entry.taken
+    assert desk.names([entry]) == {entry.id: "/memories/global/testing-3.md"}
+    desk.restore([entry])
+    now = memories(parts)
+    assert (now["global/testing.md"], now["global/testing-3.md"]) == (b"new\n", old)
+    with pytest.raises(Conflict):
+        desk.restore([entry], {entry.id: TESTING})
+    desk.restore([entry], {entry.id: "/memories/global/elsewhere/again.md"})
+    assert memories(parts)["global/elsewhere/again.md"] == old
+
+
+def test_versions_deleted_twice_are_both_there_and_get_names_of_their_own(
+    parts: HomeParts, desk: TrashDesk, context: ScopeContext
+) -> None:
+    edits = HandEdits(parts)
+    for text in ("one\n", "two\n"):
+        edits.save(context, "/memories/global/twice.md", text, None)
+        edits.delete(context, "/memories/global/twice.md")
+    found = desk.page().entries
+    assert [desk.read(entry) for entry in found] == [b"two\n", b"one\n"]
+    desk.restore(found)
+    now = memories(parts)
+    assert (now["global/twice.md"], now["global/twice-2.md"]) == (b"two\n", b"one\n")
+
+
+def test_a_move_or_rename_is_no_deletion(parts: HomeParts, desk: TrashDesk, context: ScopeContext) -> None:
+    HandEdits(parts).rename(context, TESTING, "/memories/global/new/place.md")
+    root = parts.home.root / "memory/global"
+    (root / "machines").rename(root / "boxes")
+    parts.snapshots.observe(source="a scan on opening")
+    assert desk.page().entries == ()
+
+
+def test_several_contexts_come_back_as_one_or_not_at_all(
+    parts: HomeParts, desk: TrashDesk, context: ScopeContext
+) -> None:
+    projects = [root for root in parts.home.roots() if root.key.startswith("project/")]
+    files = [next(path for path in sorted(root.directory.rglob("*.md"))) for root in projects]
+    before = memories(parts)
+    for file in files:
+        file.unlink()
+    parts.snapshots.observe(source="a scan on opening")
+    reachable = [entry for entry in desk.page().entries if entry.reachable]
+    lost = [entry for entry in desk.page().entries if not entry.reachable]
+    assert len(reachable) >= 2
+    assert len(reachable) + len(lost) == len(files)
+    gone = memories(parts)
+    if lost:
+        with pytest.raises(Unavailable):
+            desk.restore([*reachable, *lost])
+        assert memories(parts) == gone
+    taken = reachable[-1]
+    with pytest.raises(Conflict):
+        desk.restore(reachable, {taken.id: _other_file(parts, taken)})
+    assert memories(parts) == gone
+    undo = desk.restore(reachable)
+    assert undo.count == len(reachable)
+    assert len(undo.steps) == len(reachable)
+    assert {path for path in before if path not in memories(parts)} == {
+        f"project/{entry.deletion.place.key.partition('/')[2]}/{entry.deletion.place.rel}" for entry in lost
+    }
+
+
+def _other_file(parts: HomeParts, entry: TrashEntry) -> str:
+    root = next(root for root in parts.home.roots() if root.key == entry.deletion.place.key)
+    other = next(path for path in sorted(root.directory.rglob("*.md")))
+    return f"/memories/{entry.scope}/{other.relative_to(root.directory).as_posix()}"
+
+
+def test_nothing_selected_is_said(desk: TrashDesk) -> None:
+    with pytest.raises(StoreError):
+        desk.restore([])
+
+
+@pytest.mark.parametrize(
+    ("rel", "expected"),
+    [("a.md", "a-2.md"), ("x/a.b.md", "x/a.b-2.md"), ("README", "README-2"), ("x/.hid", "x/.hid-2")],
+)
+def test_a_numbered_name_keeps_its_suffix(rel: str, expected: str) -> None:
+    assert numbered(rel, 2) == expected
+
+
+def test_a_long_history_is_read_page_by_page(
+    parts: HomeParts, desk: TrashDesk, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from reverie.memory import history_deletions
+
+    monkeypatch.setattr(history_deletions.read_deletions, "__kwdefaults__", {"commits": 2})
+    edits = HandEdits(parts)
+    for number in range(3):
+        edits.save(context, f"/memories/global/{number}.md", f"{number}\n", None)
+        edits.delete(context, f"/memories/global/{number}.md")
+    found, start = [], None
+    while True:
+        page = desk.page(start)
+        found += [entry.path for entry in page.entries]
+        start = page.next
+        if start is None:
+            break
+    assert found == [f"/memories/global/{number}.md" for number in (2, 1, 0)]
