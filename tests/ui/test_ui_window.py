@@ -242,7 +242,7 @@ def test_orphaned_stores_have_a_place_of_their_own(windows: Windows, home: Path)
     assert [Path(place.path).name for place in orphans] == ["gone-0123456789ab"]
     index = next(index for index in picker.places.walk() if picker.place(index) == orphans[0])
     picker.setCurrentIndex(index)
-    assert driver.tab.notice.isVisible()
+    driver.until(lambda: driver.tab.orphans.page is not None and driver.tab.orphans.page.isVisible())
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from reverie.ui.rows import Node
 from reverie.ui.session import HomeSession, Lanes, Opened, adopt_home_job, open_home_job
 
 if TYPE_CHECKING:
+    from reverie.homes.base import LostStore
     from reverie.services.views import HomeInfo
 
 
@@ -54,6 +55,7 @@ class OpenHomes(QObject):
         self._sessions: dict[str, HomeSession] = {}
         self._nodes: dict[str, Node] = {}
         self._asked: set[str] = set()
+        self._lost: dict[str, tuple[LostStore, ...]] = {}
 
     @property
     def sessions(self) -> tuple[HomeSession, ...]:
@@ -139,9 +141,22 @@ class OpenHomes(QObject):
     def _on_info(self, info: HomeInfo) -> None:
         self._list(info)
 
+    @Slot(str, object)
+    def set_lost(self, home_id: str, stores: tuple[LostStore, ...]) -> None:
+        """The stores of a home that nobody works on, once somebody looked closely."""
+        session = self._sessions.get(home_id)
+        if session is not None and self._lost.get(home_id) != stores:
+            self._lost[home_id] = stores
+            self._list(session.info)
+
     def _list(self, info: HomeInfo) -> None:
         self._nodes[info.id] = home_node(
-            info.id, info.label, str(info.root), info.contents, self._nodes.get(info.id)
+            info.id,
+            info.label,
+            str(info.root),
+            info.contents,
+            self._nodes.get(info.id),
+            self._lost.get(info.id),
         )
         self.listed.emit()
 

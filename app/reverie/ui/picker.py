@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.icons import Icons
+from reverie.ui.memory.orphans.store_words import orphan_reason, orphan_title
 from reverie.ui.node_model import AnyIndex, NodeModel
 from reverie.ui.row_delegate import ROW_ROLE, RowDelegate, RowLook
 from reverie.ui.rows import Node, shared
@@ -32,7 +33,7 @@ from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import CalmSelection
 
 if TYPE_CHECKING:
-    from reverie.homes.base import HomeContents, Workspace
+    from reverie.homes.base import HomeContents, LostStore, Workspace
 
 _DISPLAY = int(Qt.ItemDataRole.DisplayRole)
 _TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)
@@ -56,8 +57,16 @@ class Place:
     sign: str = ""
 
 
-def home_node(key: str, label: str, root: str, contents: HomeContents | None, previous: Node | None) -> Node:
-    """One home. `contents` None: it is being opened, or cannot be."""
+def home_node(
+    key: str,
+    label: str,
+    root: str,
+    contents: HomeContents | None,
+    previous: Node | None,
+    lost: Sequence[LostStore] | None = None,
+) -> Node:
+    """One home. `contents` None: it is being opened, or cannot be. `lost` None: nobody has looked yet, and
+    what the home itself calls orphans is shown."""
     old = {child.key: child for child in previous.children} if previous is not None else {}
     children: list[Node] = []
     for project in contents.projects if contents is not None else ():
@@ -65,26 +74,26 @@ def home_node(key: str, label: str, root: str, contents: HomeContents | None, pr
         place = Place("project", key, name, path=project.path, reason=project.path, sign="project")
         inner = tuple(_workspace_node(key, name, workspace) for workspace in project.workspaces)
         children.append(shared(old.get("p:" + project.path), "p:" + project.path, place, inner))
-    orphans = contents.orphans if contents is not None else ()
-    if orphans:
-        inner = tuple(
-            Node(
-                "o:" + str(orphan.directory),
-                Place(
-                    "orphan",
-                    key,
-                    orphan.label,
-                    path=str(orphan.directory),
-                    reason=orphan.reason,
-                    sign="orphan",
-                ),
-            )
-            for orphan in orphans
-        )
-        place = Place("orphans", key, "", marks=(str(len(orphans)),), sign="orphan")
+    inner = _orphan_nodes(key, contents, lost)
+    if inner:
+        place = Place("orphans", key, "", marks=(str(len(inner)),), sign="orphan")
         children.append(shared(old.get("orphans"), "orphans", place, inner))
     data = Place("home", key, label, reason=root, sign="home")
     return shared(previous, key, data, tuple(children))
+
+
+def _orphan_nodes(
+    key: str, contents: HomeContents | None, lost: Sequence[LostStore] | None
+) -> tuple[Node, ...]:
+    if lost is None:
+        orphans = contents.orphans if contents is not None else ()
+        found = [(orphan.directory, orphan.label, orphan.reason) for orphan in orphans]
+    else:
+        found = [(store.directory, orphan_title(store), orphan_reason(store)) for store in lost]
+    return tuple(
+        Node(f"o:{path}", Place("orphan", key, title, path=str(path), reason=reason, sign="orphan"))
+        for path, title, reason in found
+    )
 
 
 def _workspace_node(home: str, project: str, workspace: Workspace) -> Node:
@@ -231,6 +240,13 @@ class Picker(QTreeView):
     def pick_project(self, home: str, path: str) -> bool:
         """Select a project of a home; False if it lists none of this path."""
         index = self.places.index_of((home, "p:" + path))
+        if index.isValid():
+            self._select(index)
+        return index.isValid()
+
+    def pick_orphans(self, home: str) -> bool:
+        """Select the orphaned stores of a home; False if it has none."""
+        index = self.places.index_of((home, "orphans"))
         if index.isValid():
             self._select(index)
         return index.isValid()

@@ -98,12 +98,13 @@ class _Refreshed:
 
 class HomeSession(QObject):
     """Signals carry frozen values: `HomeInfo`, `TreeUpdate`, `StatusView`, `MendableError | None`,
-    `WatchState`."""
+    `WatchState`. `outside_changed()`: something in the home that none of the shown views is made of."""
 
     info_changed = Signal(object)
     tree_changed = Signal(object)
     status_changed = Signal(object)
     runs_changed = Signal()
+    outside_changed = Signal()
     activity_changed = Signal()
     traces_changed = Signal()
     trouble = Signal(object)
@@ -307,6 +308,8 @@ class HomeSession(QObject):
         if found.status is not None:
             self._take_status(found.status)
         touched = found.touched
+        if touched is not None and touched.contents:
+            self.outside_changed.emit()
         if touched is not None and touched.runs:
             self.runs_changed.emit()
         if touched is not None and touched.activity:
