@@ -81,7 +81,7 @@ class HandChanges:
         made = _new_folders(store, planned)
         self._do(store, planned, usage, made)
         for folder in emptied:
-            _remove_empty(store, parse_memory_path(folder))
+            _remove_empty(store, lenient_path(folder))
         self._record(planned, subject)
         files = tuple(
             UndoFile(str(one.path), one.before_sha256, one.after_sha256, one.mode_before) for one in planned
@@ -96,6 +96,7 @@ class HandChanges:
             usage_after={key: value for key, value in usage[1].items() if value is not None},
             files=files,
             made=made,
+            moved=dict(moved or {}),
             count=len(moved) if moved else len(files),
         )
 
@@ -108,7 +109,7 @@ class HandChanges:
         left: list[str] = []
         files = sorted(undo.files, key=lambda file: file.before_sha256 is None)
         for file in files:
-            path = _lenient(file.path)
+            path = lenient_path(file.path)
             before = None
             if file.before_sha256 is not None:
                 _path, root, _files = store.resolve(path)
@@ -122,7 +123,7 @@ class HandChanges:
             except Conflict:
                 left.append(file.path)
         for folder in undo.made:
-            _remove_empty(store, _lenient(folder))
+            _remove_empty(store, lenient_path(folder))
         self._parts.usage.apply_delta(*_delta(undo.usage_after, undo.usage))
         self._record_paths(store, put_back)
         if left:
@@ -139,7 +140,7 @@ class HandChanges:
         """The change with what stands there now. Raises `Conflict` where that is not what was expected."""
         # Names that are there may be such that no agent would take them; new ones may not, unless they were.
         known = change.expected_sha256 is not None or kind == "restore"
-        path = _lenient(change.path) if known else parse_memory_path(change.path)
+        path = lenient_path(change.path) if known else parse_memory_path(change.path)
         if not path.segments:
             raise StoreError(f"{path} is a whole scope.", next_step="Name files inside it.")
         path, root, files = store.resolve(path)
@@ -294,11 +295,11 @@ class HandChanges:
                     ),
                 )
         for old, new in moved.items():
-            key = self._key(store, _lenient(old))
+            key = self._key(store, lenient_path(old))
             if key is not None and key in load:
-                note(_lenient(new), load[key])
+                note(lenient_path(new), load[key])
         for path, pinned in pins.items():
-            target = _lenient(path)
+            target = lenient_path(path)
             note(target, replace(current(target), pinned=pinned))
         return before, after
 
@@ -327,7 +328,7 @@ def _each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
     return changes
 
 
-def _lenient(path: str) -> MemoryPath:
+def lenient_path(path: str) -> MemoryPath:
     """A path of something that is or was on disk, whose name need not pass the agent's rules; leading out
     of its root is refused by the files below it all the same."""
     parsed = parse_memory_path("/".join(path.split("/")[:3]))
@@ -361,7 +362,7 @@ def _put_back(store: MemoryStore, done: Sequence[_Planned], made: Sequence[str])
         except MendableError:
             left.append(str(one.path))
     for folder in made:
-        _remove_empty(store, _lenient(folder))
+        _remove_empty(store, lenient_path(folder))
     return left
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from reverie.errors import Conflict, MendableError, StoreError
 from reverie.files.atomic import is_temporary
 from reverie.homes.base import ScopeContext, ScopeRoot
-from reverie.memory.paths import MemoryPath, parse_memory_path
+from reverie.memory.paths import MemoryPath
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import MemoryStore
 from reverie.memory.usage import Usage
@@ -37,7 +38,7 @@ class HandEdits:
 
     def read(self, context: ScopeContext, path: str) -> FileText:
         """A memory of any size as far as it can be shown; people see also what the agent refuses."""
-        parsed, _root, files = self._resolve(context, path)
+        parsed, root, files = self._resolve(context, path)
         entry = files.entry(parsed.rel)
         if entry is None:
             raise StoreError(
@@ -46,7 +47,10 @@ class HandEdits:
         if entry.kind != "file":
             raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Open a file inside it.")
         data = files.read(parsed.rel, limit=_SHOWN_AT_MOST)
-        return file_text(str(parsed), data, mtime_ns=entry.mtime_ns, cap=self._parts.home.caps.file_bytes)
+        home = self._parts.home
+        text = file_text(str(parsed), data, mtime_ns=entry.mtime_ns, cap=home.caps.file_bytes)
+        rule = home.file_rule(root, parsed.rel)
+        return text if rule.kind == "editable" else replace(text, read_only=rule.sentence)
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
         changed: list[Path] = []
@@ -116,13 +120,15 @@ class HandEdits:
 
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
         changed: list[Path] = []
+        store = self._store(context, changed)
+        old, root, _files = store.resolve(path)
+        new, _root, _files = store.resolve(new_path)
+        usage = self._usage_below(root, old.rel)
         try:
-            self._store(context, changed).rename(path, new_path)
+            store.rename(path, new_path)
         finally:
             self._record(changed, "Renamed by hand")
-        return Undo(
-            "rename", context, str(parse_memory_path(path)), str(parse_memory_path(new_path)), count=1
-        )
+        return Undo("rename", context, str(old), str(new), usage=usage, count=1)
 
     def undo(self, undo: Undo) -> str:
         """Take a change by hand back; a sentence on it. Raises `Conflict` when something else stands in its
@@ -143,6 +149,7 @@ class HandEdits:
         store = self._store(undo.context, changed)
         if undo.kind == "rename":
             store.rename(undo.new_path, undo.path)
+            self._use_as_before(store, undo)
             sentence = f"Renamed back to {undo.path}."
         else:
             count = self._bring_back(store, undo, changed)
@@ -189,6 +196,15 @@ class HandEdits:
             for rel in below
         )
 
+    def _use_as_before(self, store: MemoryStore, undo: Undo) -> None:
+        """A rename counts as a use, and so does the way back; neither is one when it is taken back."""
+        path, root, _files = store.resolve(undo.path)
+        now = self._usage_below(root, path.rel)
+        keys = {*now, *undo.usage}
+        self._parts.usage.apply_delta(
+            {key: now.get(key) for key in keys}, {key: undo.usage.get(key) for key in keys}
+        )
+
     def _undo_pin(self, undo: Undo) -> None:
         keys = {*undo.usage, *undo.usage_after}
         self._parts.usage.apply_delta(
@@ -218,7 +234,7 @@ class HandEdits:
         below = [rel for rel in versions if rel == parsed.rel or rel.startswith(parsed.rel + "/")]
         entry = store.entry(parsed)
         is_file = entry is not None and entry.kind == "file"
-        unseen = [] if is_file else _never_kept(root.directory / parsed.rel)
+        unseen = [] if is_file else never_kept(root.directory / parsed.rel)
         if unseen:
             raise StoreError(
                 f"{parsed} was not deleted:",
@@ -258,7 +274,7 @@ class HandEdits:
         return self._parts.store(context, actor="user").resolve(path)
 
 
-def _never_kept(directory: Path) -> list[str]:
+def never_kept(directory: Path) -> list[str]:
     """Names below a directory that no walk of the history lists; what a killed write of ours left is not
     meant."""
     return [

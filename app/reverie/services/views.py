@@ -309,8 +309,8 @@ class UndoFile:
 class Undo:
     """How to take one change by hand back. `usage` holds the logical keys' entries as they were,
     `usage_after` as they became; `files` are the changes of a move, merge or restore, `made` the folders
-    that came with it; `steps` are several changes that are one to whoever made them. `count`: how many
-    things a person would say were changed."""
+    that came with it, `moved` old path -> new path; `steps` are several changes that are one to whoever made
+    them. `count`: how many things a person would say were changed."""
 
     kind: Literal["delete", "rename", "pin", "move", "merge", "restore"]
     context: ScopeContext
@@ -321,6 +321,7 @@ class Undo:
     usage_after: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[UndoFile, ...] = ()
     made: tuple[str, ...] = ()
+    moved: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[Undo, ...] = ()
     count: int = 1
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from reverie.services.hand_edits import HandEdits
     from reverie.services.lint import LintDesk
     from reverie.services.models import Models
+    from reverie.services.moves import Moves
     from reverie.services.orphans import OrphanDesk
     from reverie.services.replay import Replays
     from reverie.services.reviews import ReviewDesk

@@ -1,0 +1,161 @@
+"""Moving memories and folders by hand: between folders, and between the scopes of one context.
+
+Inside one scope a move is a rename. Between scopes it is a copy, read back, and then a delete, each by
+compare-and-swap (`services.hand_changes`); pin and use go along. What is asked for as one is done as one and
+taken back as one. Nothing that stands somewhere is ever replaced: `plan_moves` finds the clashes beforehand,
+and a name that was taken in between is a `Conflict`.
+
+Threading: `plan_moves` is pure; `Moves` blocks, any thread but the GUI's. Failure: `MendableError`, nothing
+moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from reverie.errors import StoreError
+from reverie.homes.base import ScopeContext
+from reverie.memory.paths import memory_path
+from reverie.memory.store import MemoryStore, sha256_of_bytes
+from reverie.services.hand_changes import HandChanges, lenient_path
+from reverie.services.hand_edits import HandEdits, never_kept
+from reverie.services.parts import HomeParts
+from reverie.services.views import HandChange, Undo
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlan:
+    """Old path -> new path of what would move; `clashes` are those of the old paths whose new place is taken;
+    `refused` says why nothing can move, empty if something can."""
+
+    targets: Mapping[str, str]
+    clashes: tuple[str, ...] = ()
+    refused: str = ""
+
+
+def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) -> MovePlan:
+    """What moving `paths` into `folder` (memory paths) means. What lies in a folder that moves too goes with
+    it, what is there already stays."""
+    chosen = [path for path in dict.fromkeys(paths) if not _inside_another(path, paths)]
+    if any(folder == path or folder.startswith(path + "/") for path in chosen):
+        return MovePlan({}, refused="A folder cannot be moved into itself.")
+    moving = [path for path in chosen if path.rpartition("/")[0] != folder]
+    if not moving:
+        return MovePlan({}, refused="It is there already.")
+    targets: dict[str, str] = {}
+    clashes = []
+    for path in moving:
+        target = f"{folder}/{path.rpartition('/')[2]}"
+        if taken(target) or target in targets.values():
+            clashes.append(path)
+        targets[path] = target
+    return MovePlan(targets, tuple(clashes))
+
+
+def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
+    """The same moves, with a number in the name of each that would clash."""
+    targets = {path: target for path, target in plan.targets.items() if path not in plan.clashes}
+    for path in plan.clashes:
+        targets[path] = free_path(
+            plan.targets[path], lambda candidate: taken(candidate) or candidate in targets.values()
+        )
+    return MovePlan({path: targets[path] for path in plan.targets})
+
+
+def free_path(path: str, taken: Callable[[str], bool]) -> str:
+    """`notes.md` becomes `notes 2.md`, or the next number that is free."""
+    folder, slash, name = path.rpartition("/")
+    stem, dot, suffix = name.rpartition(".")
+    if not stem:
+        stem, dot, suffix = name, "", ""
+    number = 2
+    while taken(candidate := f"{folder}{slash}{stem} {number}{dot}{suffix}"):
+        number += 1
+    return candidate
+
+
+class Moves:
+    """Moves within one home."""
+
+    def __init__(self, parts: HomeParts) -> None:
+        self._parts = parts
+        self._edits = HandEdits(parts)
+        self._changes = HandChanges(parts)
+
+    def move(self, context: ScopeContext, targets: Mapping[str, str]) -> Undo:
+        """Move each path to its new path, all or none. Raises `Conflict` where something is in the way."""
+        store = self._parts.store(context, actor="user")
+        steps: list[Callable[[], Undo]] = []
+        across: dict[str, str] = {}
+        for old, new in targets.items():
+            if _same_root(store, old, new):
+                steps.append(partial(self._edits.rename, context, old, new))
+            else:
+                across[old] = new
+        if across:
+            steps.append(partial(self._across, context, store, across))
+        if not steps:
+            raise StoreError("There is nothing to move.", next_step="Select a memory first.")
+        return self._edits.as_one(steps)
+
+    def _across(self, context: ScopeContext, store: MemoryStore, targets: Mapping[str, str]) -> Undo:
+        changes: list[HandChange] = []
+        moved: dict[str, str] = {}
+        emptied: list[str] = []
+        for old, new in targets.items():
+            for source, target in self._files(store, old, new, emptied).items():
+                _path, _root, files = store.resolve(lenient_path(source))
+                entry, data = files.entry(_path.rel), files.read(_path.rel)
+                mode = entry.mode & 0o777 if entry is not None else None
+                changes += [
+                    HandChange(target, data, None, mode),
+                    HandChange(source, None, sha256_of_bytes(data)),
+                ]
+                moved[source] = target
+        if not changes:
+            raise StoreError(
+                "Nothing was moved:", cause="the folder is empty.", next_step="Create it there instead."
+            )
+        return self._changes.apply(
+            context, changes, kind="move", subject="Moved by hand", moved=moved, emptied=emptied
+        )
+
+    @staticmethod
+    def _files(store: MemoryStore, old: str, new: str, emptied: list[str]) -> dict[str, str]:
+        """Every file that moves with `old`, and where to; `emptied` gets the folders, deepest first."""
+        path, root, files = store.resolve(lenient_path(old))
+        entry = files.entry(path.rel)
+        if entry is None:
+            raise StoreError(
+                f"There is no memory {path}.", next_step="It may have just been deleted.", reason="missing"
+            )
+        if store.entry(lenient_path(new)) is not None:
+            raise StoreError(f"{new} exists already.", next_step="Choose another name.", reason="exists")
+        if entry.kind == "file":
+            return {str(path): new}
+        hidden = never_kept(root.directory / path.rel)
+        if hidden:
+            raise StoreError(
+                f"{path} was not moved:",
+                cause=f"{hidden[0]} in it is hidden or a link, which does not go along.",
+                next_step="Move it away first, or move the files one by one.",
+                reason="not-kept",
+            )
+        below = [found for found in files.walk().entries if found.rel.startswith(path.rel + "/")]
+        folders = [path.rel, *(found.rel for found in below if found.kind == "directory")]
+        emptied += [str(memory_path(root.scope, rel)) for rel in sorted(folders, key=len, reverse=True)]
+        return {
+            str(memory_path(root.scope, found.rel)): new + found.rel[len(path.rel) :]
+            for found in below
+            if found.kind == "file"
+        }
+
+
+def _same_root(store: MemoryStore, old: str, new: str) -> bool:
+    return store.resolve(lenient_path(old))[1].key == store.resolve(lenient_path(new))[1].key
+
+
+def _inside_another(path: str, paths: Sequence[str]) -> bool:
+    return any(path.startswith(other + "/") for other in paths)
