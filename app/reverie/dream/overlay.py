@@ -82,13 +82,16 @@ class DreamOverlay:
         return tuple(found)
 
     def notes(self, check: Callable[[], None]) -> tuple[Note, ...]:
-        """Every memory a rule may look at: within the caps, valid text, with a name the commands accept."""
+        """Every memory a rule may look at: within the caps, valid text, with a name the commands accept, and
+        not kept by the agent for itself."""
         pinned = {key for key, usage in self._usage.items() if usage.pinned}
         notes: list[Note] = []
         for overlay in self._scopes.values():
             for entry in overlay.files.walk().entries:
                 check()
                 if entry.kind != "file" or unseen_reason(entry.rel, entry.size, self.caps):
+                    continue
+                if self._home.file_rule(overlay.root, entry.rel).kind != "editable":
                     continue
                 path = memory_path(overlay.root.scope, entry.rel)
                 text = self._text(overlay, entry.rel)
@@ -102,7 +105,8 @@ class DreamOverlay:
         return tuple(notes)
 
     def left_out(self) -> tuple[str, ...]:
-        """The files that `notes` passed over: too large, no text, or with a name that no command accepts."""
+        """The files that `notes` passed over: too large, no text, with a name that no command accepts, or
+        kept by the agent for itself."""
         return tuple(
             path
             for overlay in self._scopes.values()

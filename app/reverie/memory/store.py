@@ -131,7 +131,7 @@ class MemoryStore:
         `StoreError`.
         """
         parsed, root, files = self.resolve(path)
-        self._refuse_scope_root(parsed, "saved")
+        self._refuse_untouchable(root, parsed, "saved")
         data = self._encode(parsed, content)
         with self._effects.exclusive(root):
             entry = files.entry(parsed.rel)
@@ -161,7 +161,7 @@ class MemoryStore:
     def create(self, path: str | MemoryPath, content: str) -> None:
         """A new memory; an existing file or directory is never replaced."""
         parsed, root, files = self.resolve(path)
-        self._refuse_scope_root(parsed, "created as a file")
+        self._refuse_untouchable(root, parsed, "created as a file")
         data = self._encode(parsed, content)
         with self._effects.exclusive(root):
             entry = files.entry(parsed.rel)
@@ -182,6 +182,7 @@ class MemoryStore:
     def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
         """Read, `change`, write back; repeated when an agent wrote in between. Returns the new text."""
         parsed, root, files = self.resolve(path)
+        self._refuse_untouchable(root, parsed, "edited")
         with self._effects.exclusive(root):
             for _attempt in range(_ATTEMPTS):
                 before = self._editable_text(parsed, files)
@@ -207,13 +208,16 @@ class MemoryStore:
     def delete(self, path: str | MemoryPath) -> None:
         """Delete a file, or a directory with all that is in it."""
         parsed, root, files = self.resolve(path)
-        self._refuse_scope_root(parsed, "deleted")
+        self._refuse_untouchable(root, parsed, "deleted")
         with self._effects.exclusive(root):
             entry = files.entry(parsed.rel)
             if entry is None:
                 raise _missing(parsed)
+            below = self._files_below(files, parsed.rel, entry)
+            for rel in below:
+                self._refuse_untouchable(root, MemoryPath(parsed.scope, tuple(rel.split("/"))), "deleted")
             self._effects.will_change(root, parsed.rel)
-            for rel in self._files_below(files, parsed.rel, entry):
+            for rel in below:
                 self._effects.replacing(root, rel, None)
             files.remove(parsed.rel)
         self._effects.deleted(root, parsed.rel)
@@ -223,8 +227,8 @@ class MemoryStore:
         6)."""
         source, root, files = self.resolve(old)
         target, target_root, _files = self.resolve(new)
-        for parsed in (source, target):
-            self._refuse_scope_root(parsed, "renamed")
+        self._refuse_untouchable(root, source, "renamed")
+        self._refuse_untouchable(target_root, target, "renamed")
         if source.scope is not target.scope or root.key != target_root.key:
             raise StoreError(
                 f"{source} cannot be renamed into another scope.",
@@ -241,8 +245,11 @@ class MemoryStore:
                 raise StoreError(
                     f"{target} exists already.", next_step="Choose another name.", reason="exists"
                 )
+            below = self._files_below(files, source.rel, entry)
+            for rel in below:
+                self._refuse_untouchable(root, MemoryPath(source.scope, tuple(rel.split("/"))), "renamed")
             self._effects.will_change(root, source.rel)
-            for rel in self._files_below(files, source.rel, entry):
+            for rel in below:
                 moved = target.rel + rel[len(source.rel) :]
                 self._effects.replacing(root, moved, files.read(rel))
                 self._effects.replacing(root, rel, None)
@@ -252,7 +259,7 @@ class MemoryStore:
     def restore(self, path: str | MemoryPath, data: bytes, *, mode: int | None = None) -> None:
         """Bring back bytes the history kept, exactly; an existing file is never replaced (`Conflict`)."""
         parsed, root, files = self.resolve(path)
-        self._refuse_scope_root(parsed, "restored")
+        self._refuse_untouchable(root, parsed, "restored")
         with self._effects.exclusive(root):
             if files.entry(parsed.rel) is not None:
                 raise Conflict(
@@ -273,7 +280,7 @@ class MemoryStore:
         file). Neither cap nor use is looked at: who changes several files as one decides on both. What
         stands there must be in the history already. Raises `Conflict`."""
         parsed, root, files = self.resolve(path)
-        self._refuse_scope_root(parsed, "changed")
+        self._refuse_untouchable(root, parsed, "changed")
         with self._effects.exclusive(root):
             entry = files.entry(parsed.rel)
             self._refuse_directory(parsed, entry)
@@ -389,6 +396,18 @@ class MemoryStore:
                 cause=f"It holds {cap:,} files already, the limit of this home.",
                 next_step="Merge or delete memories first.",
                 reason="scope-full",
+            )
+
+    def _refuse_untouchable(self, root: ScopeRoot, parsed: MemoryPath, done: str) -> None:
+        """No scope as a whole, and nothing that the home keeps for its agent."""
+        self._refuse_scope_root(parsed, done)
+        rule = self.home.file_rule(root, parsed.rel)
+        if rule.kind != "editable":
+            raise StoreError(
+                f"{parsed} was not {done}.",
+                cause=rule.sentence,
+                next_step="Change what it is made from." if rule.kind == "generated" else "",
+                reason="not-editable",
             )
 
     @staticmethod
