@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from helpers.benches import Time, sample_parts, workspace
+from helpers.benches import NOW, Time, sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.errors import Conflict, StoreError
 from reverie.homes.base import ScopeContext
 from reverie.memory.history_log import COMMITS_A_PAGE, Place
+from reverie.runs.record import RunKind, RunRecord
 from reverie.services.hand_changes import HandChanges
 from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts
 from reverie.services.timeline import TimelineDesk
 from reverie.services.timeline_views import RestorePlan, Target, TimelinePoint
 from reverie.services.views import Undo
-from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"
 TESTING = "/memories/global/testing.md"
@@ -220,29 +220,31 @@ def test_each_line_is_told_to_its_point_and_what_is_not_kept_yet_to_none(
 
 
 def test_a_run_is_told_by_its_number_and_leads_to_its_record(parts: HomeParts, context: ScopeContext) -> None:
-    bench = Workbench(parts)
-    for number in range(2):
-        write(parts, f"global/twin{number}.md", "The same words, twice over, in two files.\n" * 3)
-        write(parts, f"global/twin{number}b.md", "The same words, twice over, in two files.\n" * 3)
-        run = _dream(bench, context)
+    runs: list[str] = []
+    kinds: tuple[RunKind, ...] = ("dream", "writer", "dream")
+    for number, kind in enumerate(kinds):
+        record = RunRecord(
+            id=parts.runs.new_id(NOW + number),
+            kind=kind,
+            home_id=parts.home_id,
+            home_root=str(parts.home.root),
+            workspace_id=ACME,
+            project_path=None,
+            trigger="manual",
+            engine="rules",
+            started_at=NOW + number,
+        )
+        parts.runs.note(record)
+        path = write(parts, f"global/run{number}.md", "kept\n")
+        parts.snapshots.record(actor=kind, source="test", subject="A run", run_id=record.id, dirty=[path])
+        runs.append(record.id)
     desk = TimelineDesk(parts)
-    newest = next(
-        point for point in points(desk, desk.target(context, "/memories/global")) if point.who == "dream"
-    )
-    assert (newest.run_id, newest.run_number) == (run, 2)
+    target = desk.target(context, "/memories/global")
+    told_runs = [(point.who, point.run_id, point.run_number) for point in points(desk, target)][:3]
+    assert told_runs == [("dream", runs[2], 2), ("writer", runs[1], 1), ("dream", runs[0], 1)]
     shutil.rmtree(parts.profile.runs(parts.home_id))
-    gone = TimelineDesk(parts).page(desk.target(context, "/memories/global"), who=("dream",)).points[0]
-    assert (gone.run_id, gone.run_number) == (run, None)
-
-
-def _dream(bench: Workbench, context: ScopeContext) -> str:
-    import threading
-
-    view = bench.start_dream(
-        context, dry_run=False, engine="rules", progress=lambda _said: None, cancel=threading.Event()
-    )
-    assert view.outcome == "completed"
-    return view.run_id
+    gone = TimelineDesk(parts).page(target, who=("dream",)).points[0]
+    assert (gone.run_id, gone.run_number) == (runs[2], None)
 
 
 def test_a_deleted_file_and_a_vanished_scope_come_back_with_pins_and_the_undo_takes_them_back(

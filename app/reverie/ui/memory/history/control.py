@@ -65,9 +65,11 @@ class HistoryControl(QObject):
         if self.window is None:
             self.window = self._made()
         self._undo = None
-        self.window.show()
-        self.window.raise_()
-        self.window.activateWindow()
+        if self.window.isVisible():
+            self.window.raise_()  # it may lie behind the main window
+            self.window.activateWindow()
+        else:
+            self.window.show()
         self.window.show_path(session.workbench, session.context, path)
 
     def _open_path(self) -> str:

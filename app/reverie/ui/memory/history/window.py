@@ -82,6 +82,7 @@ class HistoryWindow(QDialog):
         self._content: State | None = None
         self._wanted_point = ""
         self._reading = 0
+        self._in_trouble = False  # the message is about reading, and goes when it can be read again
         self.setWindowTitle(self.tr("History"))
         self.title = WrapLabel()
         self.who = QComboBox()
@@ -225,6 +226,7 @@ class HistoryWindow(QDialog):
 
         def failed(error: MendableError) -> None:
             self._reading -= 1
+            self._in_trouble = True
             self.message.say_error(error)
 
         def cancelled() -> None:
@@ -252,7 +254,9 @@ class HistoryWindow(QDialog):
         self._desk, self._target, self._page, folder = found
         self._folder = folder
         self.pages.setTabVisible(LINES, not folder)
-        self.message.clear()
+        if self._in_trouble:
+            self._in_trouble = False
+            self.message.clear()
         self.points.show_points(self._page.points, folder=folder, more=self._page.next is not None)
         self._say_none()
         if not self._page.points and self._page.next is not None:

@@ -1,0 +1,147 @@
+"""The history window: who changed what when, what each change was, and bringing a point back."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from test_ui_window import GuiThreadFiles
+from ui_windows import Driver, Windows
+
+from helpers.samples import snapshot
+from reverie.homes.base import Scope
+from reverie.ui.memory.history.points import PointModel
+from reverie.ui.memory.history.window import CHANGES, CONTENT, LINES, HistoryWindow
+
+TESTING = "/memories/global/testing.md"
+
+
+def opened(driver: Driver, path: str) -> HistoryWindow:
+    """Ctrl+H on a row."""
+    assert driver.tree.select_path(path)
+    driver.do("memory.history")
+    window = driver.tab.history.window
+    assert window is not None
+    driver.until(lambda: window.is_read)
+    return window
+
+
+def told(window: HistoryWindow) -> list[str]:
+    return [point.who for point in window.points.timeline.points]
+
+
+def history_has(driver: Driver, window: HistoryWindow, count: int) -> None:
+    driver.until(lambda: len(window.points.timeline.points) == count and window.is_read)
+
+
+def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_it_is_gone(
+    windows: Windows, home: Path
+) -> None:
+    driver = windows.open(home)
+    before = (home / "memory/global/testing.md").read_bytes()
+    codecs.lookup("utf-16-le")  # Python loads it from a file when it is first needed, wherever that is
+    with GuiThreadFiles() as touched:
+        window = opened(driver, TESTING)
+        QAbstractItemModelTester(window.points.timeline)
+        QAbstractItemModelTester(window.lines.model)
+        assert told(window) == ["outside"]
+        driver.open(TESTING)
+        driver.type("typed by hand\n")
+        driver.do("file.save")
+        history_has(driver, window, 2)
+        assert told(window) == ["you", "outside"]
+        assert [point.who for point in window.points.selected] == ["outside"], "what was selected stays so"
+        window.points.select_rows([0])
+        driver.until(lambda: "+typed by hand" in window.diff.toPlainText())
+        window.pages.setCurrentIndex(LINES)
+        driver.until(lambda: window.is_read and window.lines.model.rowCount() > 1)
+        assert window.lines.current is not None
+        assert window.lines.current.who == "you"
+        window.lines.table.setCurrentIndex(window.lines.model.index(1, 0))
+        driver.qtbot.keyClick(window.lines.table, Qt.Key.Key_Return)
+        driver.until(lambda: [point.who for point in window.points.selected] == ["outside"])
+        assert window.pages.currentIndex() == CHANGES
+        window.against.setCurrentIndex(1)
+        driver.until(lambda: "+typed by hand" in window.diff.toPlainText())
+        window.pages.setCurrentIndex(CONTENT)
+        driver.until(lambda: window.is_read and window.text.toPlainText() in before.decode())
+        window.restore.click()
+        driver.until(lambda: driver.tab.history.dialog is not None)
+        dialog = driver.tab.history.dialog
+        assert dialog is not None
+        assert dialog.list.count() == 1
+        assert not dialog.newer.isVisible()
+        dialog.agree.click()
+        history_has(driver, window, 3)
+    assert touched == []
+    assert (home / "memory/global/testing.md").read_bytes() == before
+    driver.until(lambda: "undo" in window.message.keys)
+    window.message.button("undo").click()
+    history_has(driver, window, 4)
+    assert b"typed by hand" in (home / "memory/global/testing.md").read_bytes()
+    (home / "memory/global/testing.md").unlink()
+    history_has(driver, window, 5)
+    window.points.select_rows([0])
+    window.pages.setCurrentIndex(CONTENT)
+    driver.until(lambda: window.is_read and "typed by hand" in window.text.toPlainText())
+    driver.qtbot.keyClick(window.restore, Qt.Key.Key_Space)
+    driver.until(lambda: driver.tab.history.dialog is not None)
+    driver.tab.history.dialog.agree.click()
+    history_has(driver, window, 6)
+    assert b"typed by hand" in (home / "memory/global/testing.md").read_bytes()
+    driver.until(lambda: "testing.md" in driver.paths(Scope.GLOBAL))
+
+
+def test_folders_scopes_runs_and_filters(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.consolidate()
+    driver.settle()
+    looked = snapshot(home / "memory")
+    window = opened(driver, "/memories/project")
+    driver.until(lambda: "dream" in told(window))
+    assert not window.pages.isTabVisible(LINES)
+    run = told(window).index("dream")
+    window.points.select_rows([run])
+    driver.until(lambda: window.is_read and window.changes.list.count() > 0)
+    assert window.changes.list.isVisible()
+    assert window.show_run.isEnabled()
+    window.points.select_rows([0, len(told(window)) - 1])
+    driver.until(lambda: window.is_read)
+    assert not window.restore.isEnabled(), "two points are no one point to go back to"
+    window.points.select_rows([run])
+    window.pages.setCurrentIndex(CONTENT)
+    driver.until(lambda: window.is_read and window.content.list.count() > 0)
+    assert window.restore_one.isEnabled()
+    window.who.setCurrentIndex(window.who.findData("dream"))
+    driver.until(lambda: window.is_read and set(told(window)) == {"dream"})
+    window.who.setCurrentIndex(window.who.findData("agent"))
+    driver.until(lambda: window.is_read and told(window) == [])
+    assert window.none.isVisible()
+    assert window.none.text()
+    window.who.setCurrentIndex(0)
+    driver.until(lambda: window.is_read and len(told(window)) > 1)
+    window.points.select_rows([run])
+    window.show_run.click()
+    driver.until(
+        lambda: driver.tab.dreams.review_dialog is not None and driver.tab.dreams.review_dialog.is_read
+    )
+    assert snapshot(home / "memory") == looked, "looking changes nothing"
+    driver.tab.dreams.review_dialog.close()  # type: ignore[union-attr]
+
+
+def test_a_page_is_asked_for_once_until_its_answer_is_there(qtbot: object) -> None:
+    model = PointModel(lambda: 0)
+    asked: list[None] = []
+    model.more_wanted.connect(lambda: asked.append(None))
+    model.show_points((), folder=False, more=True)
+    root = model.index(-1, -1)
+    assert model.canFetchMore(root)
+    model.fetchMore(root)
+    model.fetchMore(root)
+    assert len(asked) == 1
+    model.add((), more=True)
+    assert model.canFetchMore(root)
+    model.add((), more=False)
+    assert not model.canFetchMore(root)
