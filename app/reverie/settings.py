@@ -135,6 +135,10 @@ class WindowSettings(_Section):
     language: Literal["system", "en", "de"] = "system"
     """Counts from the next start on."""
     theme: Literal["system", "light", "dark"] = "system"
+    editor_wrap: bool = True
+    editor_line_numbers: bool = True
+    editor_zoom: Annotated[int, Field(ge=-6, le=24)] = 0
+    """Points by which the editor's text is larger than the interface's."""
 
 
 class Settings(_Section):

@@ -36,7 +36,7 @@ def window(qtbot: Any, windows: Windows) -> MainWindow:
 
 def test_ids_and_keys_are_used_once() -> None:
     assert max(Counter(spec.id for spec in ACTIONS).values()) == 1
-    assert max(Counter(key for spec in ACTIONS for key in spec.keys).values()) == 1
+    assert max(Counter((spec.where, key) for spec in ACTIONS for key in spec.keys).values()) == 1
 
 
 def test_every_row_names_what_exists(window: MainWindow) -> None:

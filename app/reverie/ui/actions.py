@@ -51,8 +51,9 @@ def always(_now: Situation) -> bool:
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
     """`menu` is a key of `MENUS`. `keys` are portable names, the first is shown. `slot` is a method of the
-    window; empty for what no window can do yet (it is never enabled). `where`: keys of the tree work only
-    while the tree has the focus, so that Del and Ctrl+Z stay the editor's own in the editor."""
+    window; empty for what no window can do yet (it is never enabled). `where`: keys of the tree or of the
+    editor work only while that has the focus, so that Del and Ctrl+Z stay the editor's own in the editor, and
+    Ctrl+F finds in the file there and memories elsewhere."""
 
     id: str
     menu: str
@@ -64,7 +65,7 @@ class ActionSpec:
     rule: Rule = always
     separator: bool = False
     checkable: bool = False
-    where: Literal["window", "tree"] = "window"
+    where: Literal["window", "tree", "editor"] = "window"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ def _(text: str) -> str:
 
 MENUS: tuple[tuple[str, str], ...] = (
     ("file", _("&File")),
+    ("edit", _("&Edit")),
     ("memory", _("&Memory")),
     ("dream", _("&Consolidate")),
     ("view", _("&View")),
@@ -106,6 +108,36 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Engine, models, keys and what runs in the background"), lambda now: now.home,
                separator=True),
     ActionSpec("window.quit", "file", _("&Quit"), "close", ("Ctrl+Q",), separator=True),
+    ActionSpec("edit.find", "edit", _("&Find in this memory"), "tab.pane.view.open_find", ("Ctrl+F",), "",
+               _("Find words or an expression in the open memory"), lambda now: now.open_file,
+               where="editor"),
+    ActionSpec("edit.find-next", "edit", _("Find &next"), "tab.pane.view.find_next", ("F3",), "",
+               _("Go to the next match"), lambda now: now.open_file, where="editor"),
+    ActionSpec("edit.find-previous", "edit", _("Find &previous"), "tab.pane.view.find_previous",
+               ("Shift+F3",), "", _("Go to the match before"), lambda now: now.open_file, where="editor"),
+    ActionSpec("edit.replace", "edit", _("&Replace…"), "tab.pane.view.open_replace", ("Ctrl+R",), "",
+               _("Find and replace in the open memory"), lambda now: now.open_file and now.writable,
+               where="editor"),
+    ActionSpec("edit.front", "edit", _("Front &matter"), "tab.pane.view.toggle_form", ("Ctrl+Shift+D",),
+               "form", _("Description and other keys of the open memory as a form"),
+               lambda now: now.open_file, separator=True, checkable=True),
+    ActionSpec("editor.source", "edit", _("&Source"), "tab.pane.view.show_source", ("Ctrl+Alt+1",),
+               "source", _("Show the text as it is on disk"), lambda now: now.open_file, separator=True,
+               checkable=True),
+    ActionSpec("editor.side", "edit", _("Side &by side"), "tab.pane.view.show_side", ("Ctrl+Alt+2",),
+               "side", _("Show the text and how it looks"), lambda now: now.open_file, checkable=True),
+    ActionSpec("editor.preview", "edit", _("&Preview"), "tab.pane.view.show_preview", ("Ctrl+Alt+3",),
+               "preview", _("Show how the text looks"), lambda now: now.open_file, checkable=True),
+    ActionSpec("editor.wrap", "edit", _("&Wrap long lines"), "tab.pane.view.toggle_wrap", ("Alt+Z",), "",
+               _("Break lines at the edge"), separator=True, checkable=True, where="editor"),
+    ActionSpec("editor.lines", "edit", _("Line n&umbers"), "tab.pane.view.toggle_line_numbers", (), "",
+               _("Number the lines of the text"), checkable=True),
+    ActionSpec("editor.zoom-in", "edit", _("Zoom &in"), "tab.pane.view.zoom_in", ("Ctrl++", "Ctrl+="), "",
+               _("Larger text in the editor"), where="editor"),
+    ActionSpec("editor.zoom-out", "edit", _("Zoom &out"), "tab.pane.view.zoom_out", ("Ctrl+-",), "",
+               _("Smaller text in the editor"), where="editor"),
+    ActionSpec("editor.zoom-reset", "edit", _("Usual si&ze"), "tab.pane.view.zoom_reset", ("Ctrl+0",), "",
+               _("The editor's text as large as the interface's"), where="editor"),
     ActionSpec("memory.new", "memory", _("&New memory…"), "tab.new_memory", ("Ctrl+N",), "new",
                _("Create a memory"), lambda now: now.context),
     ActionSpec("memory.open", "memory", _("&Edit"), "tab.edit_selected", (), "file",
@@ -188,6 +220,7 @@ CONSOLIDATE_MENU = ("dream.preview", "dream.rules", "dream.model", "dream.runs")
 _CONTEXTS = {
     "window": Qt.ShortcutContext.WindowShortcut,
     "tree": Qt.ShortcutContext.WidgetWithChildrenShortcut,
+    "editor": Qt.ShortcutContext.WidgetWithChildrenShortcut,
 }
 
 
@@ -244,6 +277,10 @@ class Actions(QObject):
     def of_tree(self) -> tuple[QAction, ...]:
         """The actions whose keys work in the tree only: add them to it."""
         return tuple(self._made[spec.id] for spec in ACTIONS if spec.where == "tree")
+
+    def of_editor(self) -> tuple[str, ...]:
+        """The ids of what is done in the editor: its pane takes those actions."""
+        return tuple(spec.id for spec in ACTIONS if spec.menu == "edit")
 
     def menu_ids(self, menu: str) -> tuple[str, ...]:
         return tuple(spec.id for spec in ACTIONS if spec.menu == menu)

@@ -6,88 +6,38 @@ is one widget whose document is exchanged, so that every file keeps its own undo
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QTextCursor, QTextDocument
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QResizeEvent, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPlainTextDocumentLayout,
-    QSizePolicy,
     QStackedLayout,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import MendableError
+from reverie.text.tokens import estimate_tokens
 from reverie.ui.icons import Icons
 from reverie.ui.labels import ElidedLabel, WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.documents import OpenFile
+from reverie.ui.memory.editor_view import HEAD, EditorView
+from reverie.ui.memory.gauge import WARN_SHARE, SizeGauge, cut_position
 from reverie.ui.memory.source_view import SourceView
 from reverie.ui.shown import human_size
-from reverie.ui.theme import GAP, MARGIN, UNIT, tabular, theme_of
+from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
+
+if TYPE_CHECKING:
+    from reverie.homes.base import Caps
+    from reverie.ui.actions import Actions
 
 _MEASURE_MS = 120
-_WARN_SHARE = 0.8
-
-
-class SizeGauge(QWidget):
-    """How full a memory is: a short bar and `3.1 of 100 KiB`. Without a cap only the size."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._size = 0
-        self._cap = 0
-        self.setFont(tabular(self.font()))
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-
-    def show_size(self, size: int, cap: int) -> None:
-        if (size, cap) == (self._size, self._cap):
-            return
-        self._size, self._cap = size, cap
-        self.setToolTip(
-            self.tr("{size} bytes of the {cap} that the agent reads").format(size=f"{size:,}", cap=f"{cap:,}")
-            if cap
-            else self.tr("{size} bytes").format(size=f"{size:,}")
-        )
-        self.setAccessibleName(self.text)
-        self.updateGeometry()
-        self.update()
-
-    @property
-    def text(self) -> str:
-        if not self._cap:
-            return human_size(self._size)
-        return self.tr("{size} of {cap}").format(size=human_size(self._size), cap=human_size(self._cap))
-
-    @property
-    def over(self) -> bool:
-        return bool(self._cap) and self._size > self._cap
-
-    def sizeHint(self) -> QSize:
-        metrics = QFontMetrics(self.font())
-        bar = 48 + GAP if self._cap else 0
-        return QSize(metrics.horizontalAdvance(self.text) + bar + 2, metrics.height() + UNIT)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme = theme_of(self.palette())
-        share = self._size / self._cap if self._cap else 0.0
-        colour = theme.bad_text if self.over else theme.warn_text if share > _WARN_SHARE else theme.dim_window
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        left = 0
-        if self._cap:
-            groove = QRectF(0.5, self.height() / 2 - 3, 48, 6)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.line)
-            painter.drawRoundedRect(groove, 3, 3)
-            painter.setBrush(theme.accent if colour == theme.dim_window else colour)
-            painter.drawRoundedRect(
-                QRectF(groove.left(), groove.top(), max(3.0, 48 * min(1.0, share)), 6), 3, 3
-            )
-            left = 48 + GAP
-        painter.setPen(colour)
-        painter.drawText(self.rect().adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text)
+_COMPACT = 460
 
 
 class EditorPane(QWidget):
@@ -98,7 +48,9 @@ class EditorPane(QWidget):
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._file: OpenFile | None = None
-        self._cap = 0
+        self._caps: Caps | None = None
+        self._measured: tuple[object, ...] = ()
+        self._own: tuple[QAction, ...] = ()
         self.path = ElidedLabel()
         self.mark = QLabel(self.tr("edited"))
         self.mark.setToolTip(self.tr("Not saved yet"))
@@ -108,15 +60,18 @@ class EditorPane(QWidget):
         self.banner.chosen.connect(self.chosen)
         self.draft = MessageBar(icons, "draft")
         self.error = MessageBar(icons, "editor-error")
+        self.limit = MessageBar(icons, "cap", closable=False)
         self.text = SourceView()
         self.text.setAccessibleName(self.tr("Text of the memory"))
         self.text.textChanged.connect(self._on_text_changed)
+        self.view = EditorView(self.text, icons, self)
+        self.view.failed.connect(self.show_error)
         self.nothing = WrapLabel(self.tr("Select a memory to read and edit it."))
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._measure = QTimer(self)
         self._measure.setSingleShot(True)
         self._measure.setInterval(_MEASURE_MS)
-        self._measure.timeout.connect(self._show_size)
+        self._measure.timeout.connect(self._measure_text)
         # The view deletes the document it was born with as soon as it gets another.
         self._empty_document = QTextDocument(self)
         self._empty_document.setDocumentLayout(QPlainTextDocumentLayout(self._empty_document))
@@ -131,14 +86,18 @@ class EditorPane(QWidget):
         head.addWidget(self.path, 1)
         head.addWidget(self.mark)
         head.addWidget(self.gauge)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(0)
+        head.addLayout(self._buttons)
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(0, UNIT, 0, 0)
         column.setSpacing(UNIT)
         column.addLayout(head)
-        for bar in (self.reason, self.banner, self.draft, self.error):
+        for bar in (self.reason, self.banner, self.draft, self.error, self.limit):
             column.addWidget(bar)
-        column.addWidget(self.text, 1)
+        column.addLayout(self.view.above)
+        column.addWidget(self.view.body, 1)
         blank = QWidget()
         around = QVBoxLayout(blank)
         around.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
@@ -146,6 +105,41 @@ class EditorPane(QWidget):
         self._stack = QStackedLayout(self)
         self._stack.addWidget(blank)
         self._stack.addWidget(page)
+
+    def set_actions(self, actions: Actions) -> None:
+        """The window's actions: those of the editor work here only, some have a button."""
+        own = actions.of_editor()
+        self._own = tuple(actions[id_] for id_ in own)
+        self.addActions(list(self._own))
+        self.view.set_actions(actions, own)
+        for id_ in HEAD:
+            button = QToolButton()
+            button.setDefaultAction(actions[id_])
+            button.setAutoRaise(True)
+            button.setAccessibleName(actions[id_].text().replace("&", ""))
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            self._buttons.addWidget(button)
+
+    def event(self, event: QEvent) -> bool:
+        """Keys that the window has, too (Ctrl+F), are the editor's own while it has the focus."""
+        asked = event.type() == QEvent.Type.ShortcutOverride
+        if asked and self._own_action(event) is not None:
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        action = self._own_action(event)
+        if action is not None:
+            action.trigger()
+        else:
+            super().keyPressEvent(event)
+
+    def _own_action(self, event: QEvent) -> QAction | None:
+        if not isinstance(event, QKeyEvent):
+            return None
+        pressed = QKeySequence(event.keyCombination())
+        return next((each for each in self._own if each.isEnabled() and pressed in each.shortcuts()), None)
 
     def minimumSizeHint(self) -> QSize:
         """Bars are never squeezed so that a sentence or a button is cut off."""
@@ -164,27 +158,31 @@ class EditorPane(QWidget):
         self._keep_place()
         self._file = None
         self.text.setDocument(self._empty_document)
+        self.view.show_file(None, None)
         self.nothing.say(sentence or self.tr("Select a memory to read and edit it."))
         self._stack.setCurrentIndex(0)
 
-    def show_file(self, file: OpenFile, cap: int) -> None:
-        """Show `file`, where the person left it."""
+    def show_file(self, file: OpenFile, caps: Caps | None) -> None:
+        """Show `file`, where the person left it. `caps`: the agent's, None for what it has none for."""
         if file is not self._file:
             self._keep_place()
             self._file = file
-            self._cap = cap
+            self._caps = caps
+            self._measured = ()
             self.error.clear()
             self.text.setDocument(file.document)
             cursor = QTextCursor(file.document)
             cursor.setPosition(min(file.cursor, max(0, file.document.characterCount() - 1)))
             self.text.setTextCursor(cursor)
             self.text.verticalScrollBar().setValue(file.scroll)
+            self.view.show_file(file, caps)
         self._stack.setCurrentIndex(1)
         self.refresh()
 
     def focus_text(self) -> None:
-        self.text.setFocus()
+        self.view.focus()
 
+    @Slot(object)
     def show_error(self, error: MendableError) -> None:
         self.error.say_error(error)
 
@@ -252,19 +250,53 @@ class EditorPane(QWidget):
         self._measure.start()
 
     @Slot()
+    def _measure_text(self) -> None:
+        self._show_size()
+        self.view.follow_text()
+
     def _show_size(self) -> None:
-        if self._file is None:
+        file = self._file
+        if file is None:
             return
-        base = self._file.buffer.base
-        if base is not None and not self._file.buffer.modified:
-            self.gauge.show_size(base.size, self._cap)
+        base = file.buffer.base
+        state = (file.document.revision(), base, file.buffer.modified)
+        if state == self._measured:
+            return
+        self._measured = state
+        cap = self._caps.file_bytes if self._caps is not None else 0
+        content = file.content.encode("utf-8", "surrogatepass")
+        size = base.size if base is not None and not file.buffer.modified else len(content)
+        self.gauge.show_size(size, cap, estimate_tokens(file.text))
+        cut = cut_position(content, cap)
+        self.text.set_unseen_from(
+            cut, self.tr("The agent does not read this far.") if cut is not None else ""
+        )
+        self._say_limit(cut is not None)
+
+    def _say_limit(self, over: bool) -> None:
+        if over:
+            self.limit.say(
+                self.tr("The agent does not read what stands below the dashed line: the text is too large."),
+                tone="warn",
+            )
+        elif self.gauge.share >= WARN_SHARE:
+            self.limit.say(
+                self.tr("Only {size} still fit into what the agent reads of a file.").format(
+                    size=human_size(self.gauge.left)
+                )
+            )
         else:
-            self.gauge.show_size(len(self._file.content.encode("utf-8", "surrogatepass")), self._cap)
+            self.limit.clear()
 
     def _keep_place(self) -> None:
         if self._file is not None:
             self._file.cursor = self.text.textCursor().position()
             self._file.scroll = self.text.verticalScrollBar().value()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.gauge.set_compact(event.size().width() < _COMPACT)
+        self.view.arrange(event.size().width())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -52,6 +52,7 @@ class EditorControl(QObject):
 
     def set_session(self, session: HomeSession | None) -> None:
         self._session, self._update = session, None
+        self.pane.view.set_session(session)
         self.close()
 
     def follow(self, update: TreeUpdate) -> None:
@@ -109,11 +110,10 @@ class EditorControl(QObject):
     def _on_opened(self, file: OpenFile) -> None:
         if self._session is None:
             return
-        cap = 0 if file.buffer.address.companion else self._session.caps.file_bytes
-        self.pane.show_file(file, cap)
+        self.pane.show_file(file, None if file.buffer.address.companion else self._session.caps)
         if self._focus_when_open:
             self._focus_when_open = False
-            self.pane.text.setFocus()
+            self.pane.focus_text()
         self.state_changed.emit()
         self.was_read.emit()
 

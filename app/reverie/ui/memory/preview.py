@@ -1,0 +1,215 @@
+"""The rendered text of a memory, beside or instead of its source.
+
+Nothing is loaded, from the network or from the disk (`rendering`). A link is never followed by a click: its
+whole address is shown in plain text first, with Cancel as the answer that Return gives, and only web and mail
+addresses can be opened at all.
+
+Threading: GUI thread. Rendering waits for a rest of typing; a text above `rendering.LIMIT` is not rendered
+and a sentence says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QTimer, QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QFont, QFontMetrics
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QDialogButtonBox,
+    QPlainTextEdit,
+    QTextBrowser,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.ui.labels import ElidedLabel, WrapLabel
+from reverie.ui.memory.rendering import LIMIT, PlainDocument, rendered
+from reverie.ui.shown import visible
+from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
+
+OPENED = frozenset({"http", "https", "mailto"})
+_REST_MS = 180
+
+
+class PreviewPane(QWidget):
+    """Feed it with `say_text`; it renders while it is visible."""
+
+    def __init__(
+        self, parent: QWidget | None = None, opener: Callable[[QUrl], bool] = QDesktopServices.openUrl
+    ) -> None:
+        super().__init__(parent)
+        self._opener = opener
+        self._text = ""
+        self._shown: str | None = None
+        self._zoom = 0
+        self.question: LinkDialog | None = None
+        self.browser = _Browser()
+        self.browser.setAccessibleName(self.tr("Rendered text of the memory"))
+        self.browser.anchorClicked.connect(self.ask)
+        self.browser.highlighted.connect(self._show_address)
+        self.note = WrapLabel()
+        self.note.setContentsMargins(GAP, UNIT, GAP, UNIT)
+        self.address = ElidedLabel()
+        self.address.setContentsMargins(GAP, 0, GAP, UNIT)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MS)
+        self._rest.timeout.connect(self.render_now)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.note)
+        column.addWidget(self.browser, 1)
+        column.addWidget(self.address)
+        self.note.hide()
+        self.address.hide()
+
+    def say_text(self, text: str, *, at_once: bool = False) -> None:
+        """The file's text as it is now; `at_once`: another file, nobody is typing."""
+        self._text = text
+        if not self.isVisible():
+            self._shown = None
+        elif at_once:
+            self.render_now()
+        else:
+            self._rest.start()
+
+    def set_zoom(self, points: int) -> None:
+        """The text larger or smaller, as the source."""
+        if points != self._zoom:
+            self._zoom = points
+            self._again()
+
+    @Slot()
+    def render_now(self) -> None:
+        """Render what was said last, if it is not shown yet."""
+        self._rest.stop()
+        if self._shown == self._text:
+            return
+        self._shown = self._text
+        too_large = len(self._text) > LIMIT
+        self.note.setVisible(too_large)
+        self.browser.setVisible(not too_large)
+        self._say("")
+        if too_large:
+            self.note.say(self.tr("This text is too large to be rendered; its source is shown as it is."))
+            return
+        bar = self.browser.verticalScrollBar()
+        place = bar.value()
+        self.browser.show_document(rendered(self._text, theme_of(self.palette()), self._font(), self.browser))
+        bar.setValue(place)
+
+    def _font(self) -> QFont:
+        font = QFont(QApplication.font())
+        if font.pointSizeF() > 0:
+            font.setPointSizeF(max(4.0, font.pointSizeF() + self._zoom))
+        return font
+
+    def _again(self) -> None:
+        self._shown = None
+        if self.isVisible():
+            self.render_now()
+
+    # Links
+
+    @Slot(QUrl)
+    def _show_address(self, url: QUrl) -> None:
+        self._say(_address(url))
+
+    def _say(self, sentence: str) -> None:
+        self.address.say(sentence)
+        self.address.setVisible(bool(sentence))
+
+    @Slot(QUrl)
+    def ask(self, url: QUrl) -> None:
+        """Show where a link leads; it is opened only when a person says so then."""
+        if url.scheme().lower() not in OPENED:
+            self._say(
+                self.tr("Not opened, only web and mail addresses are: {address}").format(
+                    address=_address(url)
+                )
+            )
+            return
+        dialog = LinkDialog(url, self)
+        dialog.accepted.connect(self._open)
+        self.question = dialog
+        dialog.open()
+
+    @Slot()
+    def _open(self) -> None:
+        if self.question is not None and not self._opener(self.question.url):
+            self._say(self.tr("Nothing on this computer opens {address}").format(
+                address=_address(self.question.url)))  # fmt: skip
+
+    # Events
+
+    def showEvent(self, event) -> None:  # type: ignore[no-untyped-def]
+        super().showEvent(event)
+        self.render_now()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange) and hasattr(self, "note"):
+            self._again()
+
+
+class _Browser(QTextBrowser):
+    """Follows no link by itself, loads nothing and shows no tool tip of the text's own, which Qt would read
+    as markup."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setOpenLinks(False)
+        self.setOpenExternalLinks(False)
+        self.setFrameShape(QTextBrowser.Shape.NoFrame)
+
+    def show_document(self, document: PlainDocument) -> None:
+        before = self.document()
+        self.setDocument(document)
+        if isinstance(before, PlainDocument):
+            before.deleteLater()
+
+    def loadResource(self, _kind: int, _name: QUrl | str) -> None:
+        """Nothing, from nowhere."""
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        return True if event.type() == QEvent.Type.ToolTip else super().viewportEvent(event)
+
+
+class LinkDialog(QDialog):
+    """Where a link leads, in full. Return cancels."""
+
+    def __init__(self, url: QUrl, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.url = url
+        self.setWindowTitle(self.tr("Open this link?"))
+        question = WrapLabel(self.tr("A memory may have been written by anybody. Its link leads to:"))
+        self.address = QPlainTextEdit(_address(url))
+        self.address.setReadOnly(True)
+        self.address.setAccessibleName(self.tr("Address"))
+        self.address.setTabChangesFocus(True)
+        self.address.setFixedHeight(5 * QFontMetrics(self.address.font()).height())
+        self.buttons = QDialogButtonBox()
+        self.open_button = self.buttons.addButton(
+            self.tr("&Open in the browser"), QDialogButtonBox.ButtonRole.AcceptRole
+        )
+        self.cancel_button = self.buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        self.open_button.setAutoDefault(False)
+        self.cancel_button.setDefault(True)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.setSpacing(GAP)
+        column.addWidget(question)
+        column.addWidget(self.address)
+        column.addWidget(self.buttons)
+        self.cancel_button.setFocus()
+        self.setMinimumWidth(340)
+
+
+def _address(url: QUrl) -> str:
+    """In full and encoded, so that no look-alike letter can pretend to be another address."""
+    return visible(bytes(url.toEncoded().data()).decode("ascii", "replace"))
