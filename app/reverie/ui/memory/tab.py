@@ -32,7 +32,6 @@ from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.memory.heading import EmptyPage, Heading
 from reverie.ui.memory.history.control import HistoryControl
 from reverie.ui.memory.orphans.control import OrphansControl
-from reverie.ui.memory.lint_control import LintControl
 from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.tree_model import MemoryTreeModel
 from reverie.ui.memory.tree_nodes import (
@@ -88,7 +87,6 @@ class MemoryTab(QWidget):
         self.edits = Edits(self)
         self.dreams = FooterControl(self.footer, lanes, icons, self)
         self.history = HistoryControl(self, lanes, icons, now)
-        self.lint = LintControl(self, icons)
         self.orphans = OrphansControl(self, icons)
         self.no_home = EmptyPage(icons, "home")
         self.notice = EmptyPage(icons, "orphan")
@@ -180,7 +178,6 @@ class MemoryTab(QWidget):
         self.drafts.set_session(session)
         self.dreams.set_session(session)
         self.history.set_session(session)
-        self.lint.set_session(session)
         self.edits.forget()
         self.undo_bar.clear()
         self._show_page(self.splitter if session is not None else self.no_home)
@@ -223,7 +220,6 @@ class MemoryTab(QWidget):
         self._update = update
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
-        self.lint.follow(update)
         self.model.set_modified(self.editor.unsaved_paths())
         if self._select_when_there and self.tree.select_path(self._select_when_there):
             self._select_when_there = ""
