@@ -126,6 +126,7 @@ class Guide:
         self._traces()
         self._services()
         self._search()
+        self._orphans()
 
     def _loaded(self) -> bool:
         from reverie.ui.settle import is_loaded
@@ -338,6 +339,11 @@ class Guide:
         self._wait("the answer", lambda: search.settled and search.answer is not None)
         self._picture("20-search")
         search.leave()
+
+    def _orphans(self) -> None:
+        from reverie.ui.tour_orphans import show_orphans
+
+        show_orphans(self._window, self._picture, self._wait, NARROW)
 
     def _picture(self, name: str, widget: object = None) -> None:
         from PySide6.QtWidgets import QWidget

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
@@ -20,6 +20,9 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QStackedWidget,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
     QVBoxLayout,
     QWidget,
 )
@@ -79,10 +82,8 @@ class OrphansPage(QWidget):
         self.reason = WrapLabel()
         self.match = WrapLabel()
         self.target_label = QLabel(self.tr("Merge &into:"))
-        self.target = QComboBox()
+        self.target = _FitCombo()
         self.target.setAccessibleName(self.tr("Merge into"))
-        self.target.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.target.setMinimumWidth(80)
         self.target_label.setBuddy(self.target)
         self.target.currentIndexChanged.connect(self._on_target)
         self.merge = FitPushButton(self.tr("&Preview the merge…"))
@@ -100,7 +101,7 @@ class OrphansPage(QWidget):
         self.text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        for each in (self.stores, self.files):
+        for each in (self.stores, self.files, self.text):
             each.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
             each.setFrameShape(QListWidget.Shape.NoFrame)
         self._lay_out()
@@ -146,6 +147,11 @@ class OrphansPage(QWidget):
         outer.addWidget(self._pages, 1)
 
     # What is shown
+
+    @property
+    def view(self) -> OrphansView:
+        """What is listed."""
+        return self._view
 
     @property
     def current(self) -> StoreView | None:
@@ -281,6 +287,28 @@ class OrphansPage(QWidget):
         if self.splitter.orientation() != orientation:
             self.splitter.setOrientation(orientation)
             self.splitter.setSizes([300, 680] if wide else [120, 480])
+
+
+class _FitCombo(QComboBox):
+    """Shortens its text rather than widen what holds it; the tool tip has all of it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setMinimumWidth(80)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QStylePainter(self)
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        room = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        )
+        option.currentText = self.fontMetrics().elidedText(
+            option.currentText, Qt.TextElideMode.ElideMiddle, room.width() - 4
+        )
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
 def _store_item(view: StoreView) -> QListWidgetItem:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 def orphan_title(store: LostStore) -> str:
     """What a store goes by: the name its project had, else that of its directory."""
+    if store.kind == "workspace" and store.name:
+        return f"{store.name} · {store.label}"
     if store.kind == "workspace" or (store.kind == "project" and not store.former_path):
         return store.label
     if store.flat:
