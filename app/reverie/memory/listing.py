@@ -37,7 +37,7 @@ from reverie.memory.scope_listing import (
 )
 from reverie.memory.scope_listing import MemoryFile as MemoryFile
 from reverie.memory.scope_listing import ScopeListing as ScopeListing
-from reverie.memory.usage import UNUSED, Usage
+from reverie.memory.usage_entries import UNUSED, Usage
 
 # A file modified this shortly before it was read may change again without a new mtime (FAT counts in 2 s).
 _RACY_NS = 2_000_000_000

@@ -17,14 +17,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from reverie.errors import mendable_from_os
 from reverie.files.directory import SUPPORTS_DIR_FD
 from reverie.homes.base import Caps
-from reverie.memory.frontmatter import description
 from reverie.memory.scope_listing import MemoryFile, UsageOf, unseen_reason
-from reverie.memory.usage import UNUSED
+from reverie.memory.usage_entries import UNUSED
+
+if TYPE_CHECKING:
+    from reverie.memory.frontmatter import DescriptionState
 
 # Deeper directories are named, not entered: each level holds a descriptor open.
 MAX_DEPTH = 128
@@ -80,6 +84,13 @@ class Scanner:
         self._settled_ns = settled_ns
         self._dirty = dirty
         self._trusting = trusting
+
+    @cached_property
+    def _describe(self) -> Callable[[bytes, Caps], tuple[str, DescriptionState]]:
+        """Imported when a file is read: names, which are shown first, need no front matter."""
+        from reverie.memory.frontmatter import description
+
+        return description
 
     def scan(self, rel: str = "", *, keep: Container[str] = ()) -> None:
         """Read the directory `rel` and all below it, but for directories in `keep`, which are only noted.
@@ -156,7 +167,7 @@ class Scanner:
             reason = f"{UNREADABLE}: {error.strerror or error}"
         size = status.st_size
         reason = reason or unseen_reason(rel, size, self._caps)
-        text, state = description(prefix, self._caps)
+        text, state = self._describe(prefix, self._caps)
         self.files.append(
             MemoryFile(rel, size, status.st_mtime_ns, status.st_ino, text, state, usage, not reason, reason)
         )

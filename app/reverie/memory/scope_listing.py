@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reverie.homes.base import Caps, ProjectGap, ScopeRoot
-from reverie.memory.frontmatter import JS_SPACE, DescriptionState
 from reverie.memory.paths import rel_problem, utf16_key
-from reverie.memory.usage import Usage
-from reverie.memory.usage_entries import unescaped
+from reverie.memory.usage_entries import Usage, unescaped
+
+if TYPE_CHECKING:
+    from reverie.memory.frontmatter import DescriptionState
 
 # Both take a relative path: its logical key, None without an owner; its usage, None for none.
 KeyOf = Callable[[str], str | None]
@@ -79,6 +80,8 @@ def unseen_reason(rel: str, size: int, caps: Caps) -> str:
     """Why the agent would not read a file of this name and size, wherever it stands in its list; or empty."""
     # Nearly every name passes at this glance; only ASCII spaces are white space that is printable.
     if not rel.isprintable() or _SUSPECT.search(rel) or ".." in rel or rel.endswith(" "):
+        from reverie.memory.frontmatter import JS_SPACE
+
         if is_unspeakable(rel):
             return "its name is not valid UTF-8"
         problem = rel_problem(rel)
