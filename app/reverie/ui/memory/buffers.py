@@ -142,7 +142,7 @@ class Buffers(QObject):
         document = self.sender()
         for file in self._files.values():
             if file.document is document and not file.saving:
-                file.buffer = state.typed(file.buffer, modified)
+                file.buffer = state.typed(file.buffer, modified or file.differs)
                 self.changed.emit(file)
 
     @Slot()
@@ -285,6 +285,9 @@ class Buffers(QObject):
         if file.saving or self._files.get(file.buffer.ref) is not file:
             return
         before = file.buffer
+        if not before.modified and before.base is not None and not file.read_only and file.differs:
+            # Whatever the flags say: what is not on disk is never replaced unasked.
+            before = replace(before, modified=True)
         file.buffer, effect = state.seen_on_disk(before, found, file.content)
         if effect == "follow":
             file.follow(before, author)

@@ -96,6 +96,13 @@ class OpenFile(QObject):
         return written(self.buffer.base or self.buffer.style, self.text)
 
     @property
+    def differs(self) -> bool:
+        """The text is not that of `base`. The document's own flag does not know that a base can change while
+        the text stays ("keep mine")."""
+        base = self.buffer.base
+        return base is None or self.text != self._shown(base.content)
+
+    @property
     def read_only(self) -> bool:
         return bool(self.buffer.read_only) or not self.lossless
 
@@ -169,6 +176,7 @@ class OpenFile(QObject):
             settled = co_editing.settled(*texts)
             self.conflicts = co_editing.open_conflicts(settled, *texts[1:])
             self.buffer = state.merged(self.buffer, self._based(settled, texts[2]), texts[1] != texts[2])
+            self.document.setModified(self.buffer.modified)
         return (self.buffer.base, self.buffer.banner, self.conflicts) != before
 
     def saved(self) -> None:
@@ -230,6 +238,7 @@ class OpenFile(QObject):
             elif found.after.disk == self.buffer.disk:
                 self.buffer = found.after
             self.recheck()
+            self.document.setModified(self.buffer.modified)
             self.reopened.emit()
 
     def _load(self) -> None:

@@ -134,7 +134,9 @@ def saved(buffer: Buffer, found: FileText, still_modified: bool) -> Buffer:
 
 def kept_mine(buffer: Buffer) -> Buffer:
     """The person's text wins: the next save replaces exactly the version that was shown, or creates the
-    file."""
+    file. What nobody may write over (it is no text, or too large) stays a conflict."""
+    if buffer.disk is not None and buffer.disk.read_only:
+        return buffer
     return replace(buffer, base=buffer.disk, modified=True, banner="", style=buffer.base or buffer.style)
 
 

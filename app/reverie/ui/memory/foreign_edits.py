@@ -97,6 +97,10 @@ def become(document: QTextDocument, before: str, wanted: str) -> bool:
     else:
         for start, old, new in reversed(_pieces(before.split("\n"), wanted.split("\n"))):
             _replace(cursor, document.findBlockByNumber(start).position(), old, new)
+    if document.toRawText().replace("\u2029", "\n") != wanted:
+        # Half a surrogate pair, which no Python text can hold, has moved the places.
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.insertText(wanted)
     cursor.endEditBlock()
     return True
 
