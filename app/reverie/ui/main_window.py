@@ -42,12 +42,14 @@ log = logging.getLogger("reverie.window")
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What to open first. Without homes: those that are found. `demo` is where the demo copy may be put."""
+    """What to open first. Without homes: those that are found; with `and_found` those as well. `demo` is
+    where the demo copy may be put."""
 
     homes: tuple[Path, ...] = ()
     workspace: str = ""
     demo: Path | None = None
     open_demo: bool = False
+    and_found: bool = False
     watching: bool = True
 
 
@@ -209,7 +211,7 @@ class MainWindow(QMainWindow):
             self.open_demo()
         for path in self._beginning.homes:
             self.homes.open(path)
-        if not self._beginning.homes and not self._beginning.open_demo:
+        if self._beginning.and_found or not (self._beginning.homes or self._beginning.open_demo):
             self.homes.discover()
 
     @property
@@ -451,6 +453,7 @@ class MainWindow(QMainWindow):
             self.late.stop()
             self.tab.keeper.stop()
             self.tab.search.stop()
+            self.tab.lint.stop()
             self.tab.orphans.stop()
         for lane in self.lanes.all():
             lane.stop()

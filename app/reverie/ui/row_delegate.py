@@ -43,6 +43,7 @@ class RowLook:
     badge: bool = False
     warning: bool = False
     modified: bool = False
+    flag: bool = False
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -127,6 +128,7 @@ class RowDelegate(QStyledItemDelegate):
         for shown, name, colour in (
             (look.pinned, "pin", colours.accent),
             (look.warning, "warning", colours.warn),
+            (look.flag, "flag", colours.warn),
             (look.badge, "edited", colours.accent),
         ):
             if shown:

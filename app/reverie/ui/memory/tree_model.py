@@ -6,13 +6,14 @@ Names, descriptions and reasons come from disk: they are shown escaped, tool tip
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from reverie.ui import words
+from reverie.ui.memory.findings import headline, is_marked
 from reverie.ui.memory.tree_nodes import (
     EMPTY,
     CompanionData,
@@ -30,6 +31,9 @@ from reverie.ui.rows import Node
 from reverie.ui.shown import as_tooltip, human_size, visible
 
 _USER = int(Qt.ItemDataRole.UserRole)
+
+if TYPE_CHECKING:
+    from reverie.memory.lint import LintFinding
 
 
 class Role(IntEnum):
@@ -60,6 +64,7 @@ class MemoryTreeModel(NodeModel):
         super().__init__(parent)
         self._now = now
         self._modified: frozenset[str] = frozenset()
+        self._lint: Mapping[str, tuple[LintFinding, ...]] = {}
         self.memory_tree: MemoryTree = EMPTY
 
     def show_tree(self, tree: MemoryTree) -> None:
@@ -79,6 +84,13 @@ class MemoryTreeModel(NodeModel):
         self._modified = after
         for path in changed:
             self.touch(self.index_at(path))
+
+    def set_lint(self, findings: Mapping[str, tuple[LintFinding, ...]]) -> None:
+        """What there is to look at in the memories, by memory path; only rows that change are drawn anew."""
+        before, self._lint = self._lint, findings
+        for path in before.keys() | findings.keys():
+            if before.get(path) != findings.get(path):
+                self.touch(self.index_at(path))
 
     def index_at(self, path: str, *, reveal: bool = False) -> QModelIndex:
         """The row of a memory path, whether it is a file, a folder or a scope root."""
@@ -152,6 +164,7 @@ class MemoryTreeModel(NodeModel):
                     badge=data.changed,
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
+                    flag=is_marked(self._lint.get(data.path, ())),
                 )
             case FolderData():
                 return RowLook(visible(data.name), str(data.notes), "folder")
@@ -220,6 +233,7 @@ class MemoryTreeModel(NodeModel):
             facts.append(self.tr("Changed by an agent or a consolidation since you last opened it"))
         if not file.seen_by_agent:
             facts.append(self.tr("The agent does not see it: {reason}").format(reason=file.unseen_reason))
+        facts += [headline(each) for each in self._lint.get(data.path, ()) if each.kind != "over-cap"]
         if data.path in self._modified:
             facts.append(self.tr("Not saved yet"))
         return facts
@@ -233,6 +247,8 @@ class MemoryTreeModel(NodeModel):
             parts.append(self.tr("changed since you last opened it"))
         if look.warning:
             parts.append(self.tr("warning"))
+        if look.flag:
+            parts.append(self.tr("something to look at"))
         if look.modified:
             parts.append(self.tr("not saved"))
         return ", ".join(part for part in parts if part)

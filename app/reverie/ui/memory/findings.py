@@ -1,0 +1,150 @@
+"""What a person may want to look at in the open memory: a short list under the editor's heading.
+
+A row says what and on which line; opening it puts the caret there. The list takes no room while there is
+nothing to say, and with notes alone only its one-line heading. What it says is about the version on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from reverie.ui.icons import Icons
+from reverie.ui.shown import as_tooltip
+from reverie.ui.theme import GAP, UNIT, theme_of
+from reverie.ui.words import counted
+
+if TYPE_CHECKING:
+    from reverie.memory.lint import LintFinding
+
+_ROWS = 4
+_LINE_ROLE = int(Qt.ItemDataRole.UserRole)
+_CONTEXT = "findings"
+
+
+def _(text: str) -> str:
+    return QCoreApplication.translate(_CONTEXT, text)
+
+
+def kind_name(kind: str) -> str:
+    """What a finding is about, in two words."""
+    return {
+        "front-matter": _("Front matter"),
+        "over-cap": _("Not seen by the agent"),
+        "not-utf8": _("Not valid UTF-8"),
+        "nul": _("NUL byte"),
+        "secret": _("Secret-like text"),
+        "hidden": _("Hidden characters"),
+        "bidi": _("Reading direction"),
+        "instruction": _("Instruction-like text"),
+        "description": _("No description"),
+        "empty": _("Empty"),
+    }.get(kind, kind)
+
+
+def headline(finding: LintFinding) -> str:
+    """`Secret-like text, line 4: This looks like …`"""
+    name = kind_name(finding.kind)
+    where = _("{what}, line {line}").format(what=name, line=f"{finding.line:,}") if finding.line > 1 else name
+    return f"{where}: {finding.sentence}"
+
+
+def is_marked(findings: Sequence[LintFinding]) -> bool:
+    """Whether a row of the tree wears a mark for them: for notes alone it does not."""
+    return any(finding.severity != "note" for finding in findings)
+
+
+class FindingsList(QWidget):
+    """`jump(int)`: a person wants to see this line, counted from 1."""
+
+    jump = Signal(int)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._findings: tuple[LintFinding, ...] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.toggle = QToolButton()
+        self.toggle.setCheckable(True)
+        self.toggle.setAutoRaise(True)
+        self.toggle.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.toggle.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.toggle.setAccessibleName(self.tr("Nothing to look at"))
+        self.toggle.setToolTip(self.tr("Show or hide what you may want to look at in this memory"))
+        self.toggle.toggled.connect(self._fold)
+        self.list = _Rows()
+        self.list.setAccessibleName(self.tr("What to look at in this memory"))
+        self.list.itemActivated.connect(self._on_activated)
+        self.list.itemClicked.connect(self._on_activated)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP, 0, GAP, 0)
+        column.setSpacing(UNIT)
+        column.addWidget(self.toggle)
+        column.addWidget(self.list)
+        self.hide()
+
+    @property
+    def findings(self) -> tuple[LintFinding, ...]:
+        return self._findings
+
+    def show_findings(self, findings: Sequence[LintFinding]) -> None:
+        """Those of the shown memory; none hides the list."""
+        if tuple(findings) == self._findings:
+            return
+        was_marked = is_marked(self._findings)
+        self._findings = tuple(findings)
+        self.setVisible(bool(findings) and self.parentWidget() is not None)
+        self._fill()
+        text = counted(self.tr("1 thing to look at"), "%n things to look at", len(findings))
+        self.toggle.setText(text)
+        self.toggle.setAccessibleName(text)
+        if is_marked(findings) != was_marked:
+            self.toggle.setChecked(is_marked(findings))
+        self._fold(self.toggle.isChecked())
+        self.updateGeometry()
+
+    def _fill(self) -> None:
+        self.list.clear()
+        theme = theme_of(self.palette())
+        colours = {"error": theme.bad_text, "warning": theme.warn_text, "note": theme.dim}
+        for finding in self._findings:
+            text = headline(finding)
+            item = QListWidgetItem(text)
+            item.setToolTip(as_tooltip(text))
+            item.setData(_LINE_ROLE, max(1, finding.line))
+            sign = {"error": "error", "warning": "flag"}.get(finding.severity, "info")
+            item.setIcon(self._icons.icon(sign, colours[finding.severity]))
+            self.list.addItem(item)
+        if self.list.count():
+            self.list.setCurrentRow(0)
+
+    @Slot(bool)
+    def _fold(self, shown: bool) -> None:
+        self.toggle.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
+        self.list.setVisible(shown)
+
+    @Slot(QListWidgetItem)
+    def _on_activated(self, item: QListWidgetItem) -> None:
+        self.jump.emit(int(item.data(_LINE_ROLE)))
+
+
+class _Rows(QListWidget):
+    """As high as its rows, up to a few."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setUniformItemSizes(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        row = self.sizeHintForRow(0) if self.count() else QFontMetrics(self.font()).height() + UNIT
+        return QSize(100, row * min(_ROWS, max(1, self.count())) + 2 * self.frameWidth())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, self.sizeHint().height())
