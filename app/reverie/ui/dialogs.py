@@ -112,6 +112,7 @@ class ShortcutSheet(QDialog):
         area = QScrollArea()
         area.setWidget(inside)
         area.setWidgetResizable(True)
+        area.setAccessibleName(self.tr("Keyboard shortcuts"))
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

@@ -49,7 +49,7 @@ class SettingsDialog(QDialog):
             (self.system1, self.tr("&System 1")),
             (self.window_page, self.tr("&Window")),
         ):
-            self.pages.addTab(_scrolled(page), title)
+            self.pages.addTab(_scrolled(page, title), title)
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Ok | kinds.Apply | kinds.Cancel)
         self.ok, self.apply = self.buttons.button(kinds.Ok), self.buttons.button(kinds.Apply)
@@ -156,10 +156,11 @@ class SettingsDialog(QDialog):
             button.setToolTip(self.problem)
 
 
-def _scrolled(page: QWidget) -> QScrollArea:
+def _scrolled(page: QWidget, title: str) -> QScrollArea:
     """A page that is taller than the dialog can be scrolled."""
     area = QScrollArea()
     area.setWidget(page)
+    area.setAccessibleName(title.replace("&", ""))
     area.setWidgetResizable(True)
     area.setFrameShape(QScrollArea.Shape.NoFrame)
     return area

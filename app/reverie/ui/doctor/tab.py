@@ -90,6 +90,7 @@ class DoctorTab(QWidget):
         area = QScrollArea()
         area.setWidget(self.rows)
         area.setWidgetResizable(True)
+        area.setAccessibleName(self.tr("Checks"))
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._pages = QStackedWidget()

@@ -1,0 +1,223 @@
+"""The looks of the window: nothing cut, covered, pale, nameless or out of reach, in any scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QColor, QKeySequence, QPalette
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QWidget,
+)
+from ui_windows import Driver, Windows
+
+from helpers.audit import problems
+from reverie.homes.base import Scope
+from reverie.ui.actions import ACTIONS
+from reverie.ui.app import make_application
+from reverie.ui.dialogs import ShortcutSheet
+from reverie.ui.look import LookControl
+from reverie.ui.memory.dialogs import PathDialog
+from reverie.ui.palette import Palette
+from reverie.ui.settings_draft import Window
+
+NARROW = 360
+
+
+class Page(QDialog):
+    """Something to be looked over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.resize(300, 200)
+
+    def put(self, widget: QWidget, x: int, y: int, width: int, height: int = 24) -> None:
+        widget.setParent(self)
+        widget.setGeometry(x, y, width, height)
+
+
+@pytest.fixture
+def page(qtbot: Any) -> Page:
+    make_application()
+    made = Page()
+    qtbot.addWidget(made)
+    return made
+
+
+def test_a_clean_page_has_no_problem(page: Page) -> None:
+    page.put(QLabel("Name"), 10, 10, 100)
+    page.put(QPushButton("Do it"), 10, 50, 100)
+    page.show()
+    assert problems(page) == []
+
+
+def test_text_that_is_cut_is_told_unless_something_says_the_whole(page: Page) -> None:
+    cut, told = QLabel("A rather long sentence"), QLabel("A rather…")
+    told.setToolTip("A rather long sentence")
+    page.put(cut, 10, 10, 60)
+    page.put(told, 10, 50, 100)
+    page.put(QPushButton("A rather long name"), 10, 90, 40)
+    page.show()
+    found = problems(page)
+    assert [("QLabel" in each, "QPushButton" in each) for each in found] == [(True, False), (False, True)]
+
+
+def test_what_covers_another_or_goes_beyond_the_edge_is_told(page: Page) -> None:
+    page.put(QPushButton("One"), 10, 10, 100)
+    page.put(QPushButton("Two"), 50, 20, 100)
+    page.put(QPushButton("Three"), 250, 100, 100)
+    page.show()
+    found = " ".join(problems(page))
+    assert "overlap" in found
+    assert "beyond" in found
+
+
+def test_pale_text_is_told_and_disabled_text_is_not(page: Page) -> None:
+    for at, enabled in ((10, True), (50, False)):
+        label = QLabel("Pale" if enabled else "Off")
+        palette = QPalette(label.palette())
+        palette.setColor(QPalette.ColorRole.WindowText, QColor("#bbbbbb"))
+        label.setPalette(palette)
+        label.setEnabled(enabled)
+        page.put(label, 10, at, 100)
+    page.show()
+    assert [each.partition(":")[0] for each in problems(page)] == ["QLabel 'Pale'"]
+
+
+def test_what_the_keyboard_cannot_reach_or_name_or_meets_out_of_order_is_told(page: Page) -> None:
+    upper, lower, field = QPushButton("Upper"), QPushButton("Lower"), QLineEdit()
+    page.put(lower, 10, 80, 100)
+    page.put(upper, 10, 10, 100)
+    page.put(field, 10, 120, 100)
+    page.show()
+    found = " ".join(problems(page))
+    assert "back up to QPushButton 'Upper'" in found
+    assert "QLineEdit '' has no accessible name" in found
+    hidden = Page()
+    hidden.setParent(page)
+    outside = QPushButton("Outside")
+    page.put(outside, 150, 10, 90)
+    outside.show()
+    assert not any("Outside" in each for each in problems(page))
+
+
+# The window
+
+
+@pytest.fixture
+def look(qapp: QApplication) -> Iterator[LookControl]:
+    made = LookControl(make_application())
+    yield made
+    made.end()
+    made.deleteLater()
+
+
+def _states(driver: Driver) -> Iterator[tuple[str, QWidget]]:
+    """Every page and the dialogs that need no run, one after the other."""
+    window, tab = driver.window, driver.tab
+    window.show_memory()
+    driver.open(f"/memories/project/{sorted(driver.paths())[0]}")
+    yield "memory", window
+    tab.search.field.setText("retr")
+    driver.until(lambda: tab.search.settled and tab.search.answer is not None)
+    yield "search", window
+    tab.search.leave()
+    for name, show in (
+        ("traces", window.late.show_traces),
+        ("activity", window.late.show_activity),
+        ("doctor", window.late.show_doctor),
+    ):
+        show()
+        driver.until(lambda: not window.lanes.scan.busy and not driver.services.doctor_control.busy)
+        yield name, window
+    window.show_memory()
+    window.show_palette()
+    palette = next(each for each in window.findChildren(Palette) if each.isVisible())
+    palette.field.setText("co")
+    yield "palette", palette
+    palette.close()
+    window.open_settings()
+    driver.until(lambda: window.settings.dialog is not None and not window.settings.busy)
+    dialog = window.settings.dialog
+    assert dialog is not None
+    for number in range(dialog.pages.count()):
+        dialog.pages.setCurrentIndex(number)
+        yield f"settings {number}", dialog
+    dialog.reject()
+    driver.until(lambda: window.settings.dialog is None)
+    for name, made in (
+        ("sheet", ShortcutSheet(window.actions_.shortcuts(), window)),
+        (
+            "new memory",
+            PathDialog("New", "Create", list(Scope), "", lambda _path: False, window, describe=True),
+        ),
+    ):
+        made.show()
+        yield name, made
+        made.close()
+        made.deleteLater()
+
+
+@pytest.mark.parametrize(
+    ("language", "theme", "size", "width"),
+    [("en", "light", 0, 1240), ("de", "dark", 0, NARROW), ("de", "light", 13, 1240)],
+    ids=["light", "german, dark, narrow", "german, large type"],
+)
+def test_every_page_and_dialog_is_clean(
+    windows: Windows, home: Path, look: LookControl, language: str, theme: str, size: int, width: int
+) -> None:
+    look.begin(Window(size, language, theme))
+    driver = windows.open(home)
+    if width == NARROW:
+        driver.window.toggle_picker()
+    driver.window.resize(width, 780)
+    found = [f"{name}: {each}" for name, shown in _states(driver) for each in problems(shown)]
+    assert found == []
+
+
+def test_every_action_is_reached_by_keyboard_and_no_key_does_two_things(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    window, actions = driver.window, driver.window.actions_
+    letters: set[str] = set()
+    for top in window.menuBar().actions():
+        letters.add(_letter(top))
+        menu = top.menu()
+        assert isinstance(menu, QMenu)
+        rows = [action for action in menu.actions() if not action.isSeparator()]
+        assert all(_letter(action) for action in rows), [
+            action.text() for action in rows if not _letter(action)
+        ]
+    assert "" not in letters
+    assert len(letters) == len(window.menuBar().actions())
+    # A key of the tree hides one of the window while the tree has the focus; of one place there is one.
+    for where in ("window", "tree"):
+        keys = [key for spec in ACTIONS if spec.where == where for key in spec.keys]
+        assert len(keys) == len(set(keys))
+    reserved = {
+        QKeySequence(Qt.Key.Key_Tab),
+        QKeySequence(Qt.Key.Key_Escape),
+        QKeySequence(Qt.Key.Key_Return),
+    }
+    listed = " ".join(keys for _, rows in actions.shortcuts() for _, keys in rows)
+    for spec in ACTIONS:
+        action = actions[spec.id]
+        assert reserved.isdisjoint(action.shortcuts())
+        assert action.isVisible()
+        for key in action.shortcuts():
+            assert key.toString(QKeySequence.SequenceFormat.NativeText) in listed, spec.id
+
+
+def _letter(action: QAction) -> str:
+    """The key that chooses it in its menu."""
+    text = action.text().replace("&&", "")
+    at = text.find("&")
+    return text[at + 1].casefold() if 0 <= at < len(text) - 1 else ""
