@@ -9,8 +9,9 @@ from PySide6.QtGui import QTextCursor
 from ui_windows import ACME, INGEST, Driver, Windows
 
 from reverie.homes.base import Scope
+from reverie.ui.app import restore_geometry
 from reverie.ui.remembered import Remembered, read_remembered
-from reverie.ui.session_store import SessionStore, restore_geometry
+from reverie.ui.session_store import SessionStore
 
 
 def _again(
@@ -39,7 +40,7 @@ def test_home_folders_file_cursor_splitters_and_tab_come_back(windows: Windows, 
     first.tree.collapse(first.tab.model.index(0, 0))
     opened = first.tree.opened_keys
     first.window.close()
-    store.keep(windows.profile)
+    store.keep(windows.profile, home.parent / "elsewhere")
 
     kept = read_remembered(windows.profile)
     assert (kept.workspace, kept.file, kept.cursor, kept.tab) == (INGEST, f"/memories/global/{target}", 9, 3)

@@ -18,9 +18,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QByteArray, QTimer
 from PySide6.QtWidgets import QApplication
 
 import reverie.ui.plain_imports  # noqa: F401 - before the imports that it makes cheaper
@@ -33,9 +35,13 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import stuck_lanes
 from reverie.ui.look import LookControl, read_look
 from reverie.ui.main_window import Beginning, MainWindow
+from reverie.ui.remembered import Remembered, read_remembered
 from reverie.ui.settle import Screenshot
 from reverie.ui.single_instance import Instance, Wish, activation_token
 from reverie.ui.stop_signals import StopSignals
+
+if TYPE_CHECKING:
+    from reverie.ui.session_store import SessionStore
 
 log = logging.getLogger("reverie.app")
 LOG_BYTES = 1_000_000
@@ -88,8 +94,12 @@ def run_window(
                 open_demo=demo,
                 watching=screenshot is None,
             )
+            remembered = read_remembered(profile) if screenshot is None else Remembered()
+            if not homes and not demo and remembered.home and Path(remembered.home).is_dir():
+                place = Path(remembered.home), workspace_id or remembered.workspace
+                beginning = replace(beginning, homes=place[:1], workspace=place[1], and_found=True)
             try:
-                return _run(application, profile, clock, beginning, screenshot, instance)
+                return _run(application, profile, clock, beginning, screenshot, instance, remembered)
             finally:
                 reporter.uninstall()
     finally:
@@ -123,6 +133,7 @@ def _run(
     beginning: Beginning,
     screenshot: Path | None,
     instance: Instance | None,
+    remembered: Remembered,
 ) -> int:
     look = LookControl(application)
     look.begin(read_look(profile.settings_file))
@@ -130,7 +141,13 @@ def _run(
     application.setWindowIcon(icons.icon("reverie"))
     window = MainWindow(profile, clock, icons, beginning, furnish=screenshot is not None)
 
+    stores: list[SessionStore] = []
+
     def furnished() -> None:
+        from reverie.ui.session_store import SessionStore
+
+        if screenshot is None:
+            stores.append(SessionStore(window, remembered, place=beginning.and_found))
         window.settings.look_changed.connect(look.apply)
         if instance is not None:
             instance.asked.connect(window.take_wish)
@@ -141,6 +158,7 @@ def _run(
         window.furnished.connect(furnished)
     else:
         furnished()
+    restore_geometry(window, remembered)
     window.show()
     if screenshot is None:
         stop = StopSignals()
@@ -149,12 +167,21 @@ def _run(
             code = application.exec()
     else:
         code = Screenshot(window, screenshot).take(SCREENSHOT_LIMIT_MS)
+    for store in stores:
+        assert beginning.demo is not None
+        store.keep(profile, beginning.demo)
     window.shut_down()
     if stuck_lanes():
         log.error("a thread would not end; leaving without it")
         logging.shutdown()
         os._exit(code)
     return code
+
+
+def restore_geometry(window: MainWindow, remembered: Remembered) -> None:
+    """Size and place of a window that is not shown yet; Qt keeps it on a screen that is there."""
+    if remembered.geometry:
+        window.restoreGeometry(QByteArray.fromBase64(QByteArray(remembered.geometry.encode())))
 
 
 def display_problem(environment: Mapping[str, str], platform: str) -> str:

@@ -37,6 +37,7 @@ _WINDOW = (
     "reverie.ui.memory.tab",
     "reverie.ui.open_homes",
     "reverie.ui.picker",
+    "reverie.ui.session_store",
     "reverie.ui.settings_control",
     "reverie.services.workbench",
 )

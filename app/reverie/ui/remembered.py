@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from reverie.files.atomic import atomic_write
 from reverie.profile import Profile, ensure_private
 
 MOST_FOLDERS = 2_000
@@ -80,6 +79,9 @@ def _keys(value: Any) -> tuple[tuple[str, ...], ...] | None:
 
 def write_remembered(profile: Profile, remembered: Remembered) -> None:
     """Keep it. Raises `MendableError`."""
+    # Late: reading is on the way to the first painted window, writing is not.
+    from reverie.files.atomic import atomic_write
+
     ensure_private(profile.state)
     text = json.dumps(asdict(remembered), ensure_ascii=True, indent=1)
     atomic_write(remembered_file(profile), text.encode(), mode=0o600)

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QObject, Qt, Slot
+from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QMainWindow
 
 from reverie.errors import MendableError
 from reverie.profile import Profile
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from reverie.ui.main_window import MainWindow
 
 log = logging.getLogger("reverie.window")
-
-
-def restore_geometry(window: QMainWindow, remembered: Remembered) -> None:
-    """Size and place of a window that is not shown yet; Qt keeps it on a screen that is there."""
-    if remembered.geometry:
-        window.restoreGeometry(QByteArray.fromBase64(QByteArray(remembered.geometry.encode())))
 
 
 class SessionStore(QObject):
@@ -174,10 +168,14 @@ class SessionStore(QObject):
             text_scroll=text.verticalScrollBar().value(),
         )
 
-    def keep(self, profile: Profile) -> None:
-        """Write it down, once the loop has ended."""
+    def keep(self, profile: Profile, throw_away: Path) -> None:
+        """Write it down, once the loop has ended. A home below `throw_away` will not be there next time."""
+        now = self.capture()
+        if Path(now.home).is_relative_to(throw_away):
+            kept = self._wanted
+            now = replace(kept, geometry=now.geometry, picker=now.picker, picker_width=now.picker_width)
         try:
-            write_remembered(profile, self.capture())
+            write_remembered(profile, now)
         except MendableError as error:
             log.warning("the window is not remembered: %s", error.title)
 
