@@ -16,6 +16,7 @@ from pathlib import Path
 from reverie.errors import Unavailable
 from reverie.homes.base import (
     EDITABLE,
+    AgentJob,
     Caps,
     Companion,
     DreamWishes,
@@ -161,6 +162,9 @@ class ForeignHome:
         return None
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        return ()
+
+    def agent_jobs(self) -> tuple[AgentJob, ...]:
         return ()
 
     def sources(self, project_path: str | None = None) -> tuple[Source, ...]:

@@ -141,6 +141,21 @@ class StatusLine:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentJob:
+    """One background job in the agent's own books. `about` is what it works on in words, `source_id` the
+    transcript, where it is one; times are UTC ms."""
+
+    id: str
+    kind: str
+    about: str
+    state: Literal["waiting", "running", "done", "failed", "stale"]
+    sentence: str = ""
+    at: int | None = None
+    retry_at: int | None = None
+    source_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A transcript that one may open. `title` empty: not known without reading it. `updated_at` (UTC ms) and
     `size` (bytes) are as the directory says; `state`: what is special about it in a few words."""
@@ -384,6 +399,9 @@ class Home(Protocol):
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
         """What the agent says of its own background jobs, for a footer; empty where it keeps nothing."""
+
+    def agent_jobs(self) -> tuple[AgentJob, ...]:
+        """The agent's own books of background jobs, newest first; empty where it keeps none."""
 
     def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
         """The transcripts of one project, or all; newest first. Opens none of them."""

@@ -20,6 +20,7 @@ from typing import Any
 from reverie.errors import Unavailable, mendable_from_os
 from reverie.homes.base import (
     EDITABLE,
+    AgentJob,
     Caps,
     Companion,
     DreamWishes,
@@ -287,6 +288,9 @@ class MuxHome:
         return replace(wishes, definition=definition, problem=problem)
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        return ()
+
+    def agent_jobs(self) -> tuple[AgentJob, ...]:
         return ()
 
     def sources(self, project_path: str | None = None) -> tuple[Source, ...]:

@@ -1,0 +1,98 @@
+"""How Codex names what it keeps (formats/codex.md sections 1 to 3), and how to tell one of its homes.
+
+Pure, but for looking at the disk in `detect`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from reverie.homes.reading import directory_names, is_directory, is_file
+
+BUCKET = re.compile(r"[0-9a-f]{64}|[0-9a-f]{16}")
+"""A directory in `memories/` that holds the memory of one working directory: 64 digits in the first
+generation, 16 in the one after it."""
+USER_BUCKET = "user"
+STATE_DATABASES = re.compile(r"state(?:_(\d+))?\.sqlite")
+MEMORY_DATABASES = re.compile(r"memories(?:_(\d+))?\.sqlite")
+_YEAR = re.compile(r"\d{4}")
+_OWN_NAMES = ("session_index.jsonl", "archived_sessions", "memories_extensions")
+_MEMORY_NAMES = ("raw_memories.md", "rollout_summaries", "memory_summary.md")
+
+
+def bucket_of(cwd: str) -> str:
+    """The directory in `memories/` for a normalised working directory, first generation; the next one uses
+    its first 16 digits."""
+    return hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def normalised_cwd(cwd: str) -> str:
+    """Symlinks resolved; as given where it does not exist."""
+    try:
+        return os.path.realpath(cwd, strict=True)
+    except (OSError, ValueError):
+        return cwd
+
+
+def slug_of(title: str) -> str:
+    """The part of a trace file's name that tells what it is about."""
+    slug = re.sub(r"[^a-z0-9]+", "_", _ascii_lower(title)).strip("_")
+    # Cut after trimming, so that a slug may end in an underscore.
+    return slug[:64] or "trace"
+
+
+def trace_name(thread_id: str, title: str) -> str:
+    """The name of a thread's file in `trace_summaries/`."""
+    return f"{thread_id}_{slug_of(title)}.md"
+
+
+def thread_of_trace(name: str) -> str:
+    """The thread whose trace a file is; empty for a file that no pruning touches."""
+    stem, dot, suffix = name.rpartition(".")
+    head, underscore, _slug = stem.partition("_")
+    return head if dot and suffix == "md" and underscore else ""
+
+
+def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
+    """The directory the agent uses under this environment; it need not exist."""
+    return Path(env["CODEX_HOME"]) if env.get("CODEX_HOME") else home_dir / ".codex"
+
+
+def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
+    """The home the agent would use, then the usual one; those that exist."""
+    roots = dict.fromkeys((home_root(env, home_dir), home_dir / ".codex"))
+    return tuple(root for root in roots if is_directory(root))
+
+
+def detect(root: Path) -> bool:
+    """Whether a directory is a home of this agent, judged by what only this agent keeps in one."""
+    if any((root / name).exists() for name in _OWN_NAMES):
+        return True
+    for directory in (root, root / "sqlite"):
+        if any(STATE_DATABASES.fullmatch(name) for name in _names(directory)):
+            return True
+    if any(_YEAR.fullmatch(name) for name in directory_names(root / "sessions", [])):
+        return True
+    memories = root / "memories"
+    if any(BUCKET.fullmatch(name) and is_directory(memories / name / "memory") for name in _names(memories)):
+        return True
+    if any((memories / name).exists() for name in _MEMORY_NAMES):
+        return True
+    # Credentials are never opened; that they are there says whose home it is.
+    return is_file(root / "config.toml") and any(is_file(root / n) for n in ("auth.json", "history.jsonl"))
+
+
+def _names(directory: Path) -> Iterator[str]:
+    try:
+        with os.scandir(directory) as entries:
+            yield from (entry.name for entry in entries)
+    except OSError:
+        return
+
+
+def _ascii_lower(text: str) -> str:
+    return "".join(chr(ord(char) + 32) if "A" <= char <= "Z" else char for char in text)

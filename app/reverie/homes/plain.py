@@ -1,0 +1,144 @@
+"""What most homes have in common: a directory with a name, and nothing of what only some agents keep.
+
+A home of this kind overrides what its agent does keep. Threading and failure: as `homes.base` says.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from reverie.errors import Unavailable
+from reverie.homes.base import (
+    EDITABLE,
+    AgentJob,
+    Companion,
+    DreamWishes,
+    DumpPlaces,
+    FileRule,
+    LostStore,
+    MemoryKinds,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+    SessionPlace,
+    Source,
+    StatusLine,
+    WatchedPlace,
+    Workspace,
+    WriterPlace,
+    WriterWishes,
+)
+from reverie.homes.reading import is_directory
+from reverie.transcripts.reading import ReadableTranscript
+from reverie.transcripts.turns import Transcript
+
+
+class PlainHome:
+    """The members of `homes.base.Home` for an agent without sidecars, workspaces, dumps and a writer."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._root)!r})"
+
+    @property
+    def root(self) -> Path:
+        return self._root
+
+    @property
+    def label(self) -> str:
+        user = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser raises where there is no user
+        text = str(self._root)
+        return f"~{text[len(user) :]}" if text.startswith(user + os.sep) else text
+
+    @property
+    def usage_sidecar(self) -> Path | None:
+        return None
+
+    @property
+    def coverage_sidecar(self) -> Path | None:
+        return None
+
+    def available(self) -> bool:
+        return is_directory(self._root)
+
+    def lost_stores(self) -> tuple[LostStore, ...]:
+        return ()
+
+    def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
+        return ()
+
+    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
+        return EDITABLE
+
+    def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
+        return None if root.usage_prefix is None else root.usage_prefix + rel
+
+    def recencies(self) -> tuple[tuple[str, int], ...]:
+        return ()
+
+    def transcript(self, workspace_id: str) -> Transcript | None:
+        return None
+
+    def session(self, workspace_id: str) -> SessionPlace | None:
+        return None
+
+    def sessions_in_use(self) -> tuple[SessionPlace, ...]:
+        return ()
+
+    def use_watched(self) -> tuple[WatchedPlace, ...]:
+        return ()
+
+    def memory_kinds(self) -> MemoryKinds:
+        return MemoryKinds()
+
+    def dream_wishes(self, workspace_id: str | None) -> DreamWishes:
+        return DreamWishes()
+
+    def workspace(self, workspace_id: str) -> Workspace | None:
+        return None
+
+    def writer_place(self, workspace_id: str) -> WriterPlace | None:
+        return None
+
+    def writer_wishes(self, workspace_id: str) -> WriterWishes:
+        return WriterWishes(enabled=False)
+
+    def dump_places(self) -> DumpPlaces | None:
+        return None
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        return ()
+
+    def agent_jobs(self) -> tuple[AgentJob, ...]:
+        return ()
+
+    def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
+        return ()
+
+    def open_source(self, source: Source) -> ReadableTranscript:
+        raise Unavailable("This agent keeps no transcripts.")
+
+    def source_title(self, source: Source) -> str:
+        return source.title
+
+    def _require_available(self) -> None:
+        if not self.available():
+            raise Unavailable(
+                f"The home {self._root} is not there now.",
+                cause="It was moved or removed, or its disk is not mounted.",
+                next_step="Bring it back, or choose another home.",
+            )
+
+
+def no_workspace(agent: str) -> ScopeUnavailable:
+    """For an agent whose memories belong to no workspace."""
+    return ScopeUnavailable(
+        Scope.WORKSPACE,
+        None,
+        "There is no workspace memory here.",
+        cause=f"{agent} keeps memories per project and for all projects, none per session.",
+    )
