@@ -47,6 +47,10 @@ def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
         "18-activity-narrow.png",
         "19-system1.png",
         "20-search.png",
+        "21-orphans.png",
+        "22-orphans-dark.png",
+        "23-orphans-merge.png",
+        "24-orphans-narrow.png",
     ]
     widths = {picture.name: QImage(str(picture)).width() for picture in pictures}
     assert {width for name, width in widths.items() if "narrow" in name} == {375}

@@ -158,8 +158,9 @@ class OrphanDesk:
             subject=f"Removed an orphaned store by hand: {store.label}",
             emptied=[str(memory_path(store.scope, rel)) for rel in sorted(folders, key=len, reverse=True)],
         )
-        with contextlib.suppress(OSError):  # something hidden is in it, and keeps it
-            store.directory.rmdir()
+        if store.kind != "workspace":  # nobody watches its session, so that taking it back would not be seen
+            with contextlib.suppress(OSError):  # something hidden is in it, and keeps it
+                store.directory.rmdir()
         return undo
 
     # Looking

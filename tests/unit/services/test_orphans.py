@@ -337,7 +337,8 @@ def test_a_removed_store_comes_back_byte_for_byte(
     assert (view.store.kind, view.removable) == (kind, True)
     before = contents(directory)
     undo = desk.remove(view.store)
-    assert not directory.exists()
+    assert directory.exists() == (kind == "workspace")
+    assert contents(directory) == {}
     assert desk.survey().stores == ()
     HandChanges(parts).undo(undo)
     assert contents(directory) == before

@@ -1,0 +1,244 @@
+"""Orphaned stores in the window: found, looked at, merged and removed, each to be taken back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from ui_windows import Driver, Windows
+
+from reverie.homes.base import LostStore, Scope
+from reverie.memory.line_union import lost_lines, union
+from reverie.services.orphan_matching import Evidence, LiveProject, Match
+from reverie.services.orphan_views import MergePreview, MergeRow, OrphansView, StoreFile, StoreView
+from reverie.ui.app import make_application
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import Lane
+from reverie.ui.memory.orphans.merge_dialog import MergeDialog
+from reverie.ui.memory.orphans.page import OrphansPage
+from reverie.ui.picker import Place
+
+ACME = "/home/dev/projects/acme-api"
+STORE = "memory/project/acme-api-db553efff149"
+SESSION = "0d15ea5e42"
+
+
+@pytest.fixture
+def left(home: Path) -> Path:
+    """What a workspace out of the list left behind: one note differs, one is new, one is not to be merged."""
+    memory = home / "sessions" / SESSION / "memory"
+    memory.mkdir(parents=True)
+    (memory.parent / "metadata.json").write_text(json.dumps({"projectPath": ACME}))
+    mine = (home / STORE / "deploy.md").read_bytes()
+    (memory / "deploy.md").write_bytes(b"First of all.\n" + mine + b"\nLast of all.\n")
+    (memory / "fresh.md").write_text("fresh\n")
+    (memory / "bad~name.md").write_text("stays\n")
+    return memory
+
+
+def page_of(driver: Driver) -> OrphansPage:
+    page = driver.tab.orphans.page
+    assert page is not None
+    return page
+
+
+def orphans(driver: Driver) -> list[Place]:
+    picker = driver.window.picker
+    places = (picker.place(index) for index in picker.places.walk())
+    return [place for place in places if place is not None and place.kind == "orphan"]
+
+
+def test_an_orphaned_store_is_merged_removed_and_both_taken_back(
+    windows: Windows, home: Path, left: Path
+) -> None:
+    driver = windows.open(home)
+    driver.until(lambda: len(orphans(driver)) == 4)  # no project of the sample is on this machine
+    driver.do("view.orphans")
+    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+    page = page_of(driver)
+    driver.until(lambda: len(page.view.stores) == 4)
+    page.select(str(left))
+    assert page.name.text() == f"acme-api · {SESSION}"
+    assert "metadata.json" in page.match.text()
+    assert page.target_path == ACME
+    page.files.setCurrentRow(2)
+    driver.until(lambda: page.text.toPlainText() == "fresh")
+    assert page.text.isReadOnly()
+    page.files.setCurrentRow(0)
+
+    before = {path: path.read_bytes() for path in (home / STORE).rglob("*.md")}
+    kept = {path.name: path.read_bytes() for path in left.iterdir()}
+    page.merge.click()
+    driver.until(lambda: driver.tab.orphans.dialog is not None)
+    dialog = driver.tab.orphans.dialog
+    assert dialog is not None
+    assert dialog.row is not None
+    assert dialog.row.rel == "deploy.md"
+    driver.until(lambda: "+Last of all." in dialog.diff.toPlainText())
+    assert "1 new, 1 merged" in dialog.counts.text()
+    assert {path: path.read_bytes() for path in (home / STORE).rglob("*.md")} == before
+
+    # Somebody changes what was shown: nothing is written, and the dialog says so.
+    old = before[home / STORE / "deploy.md"]
+    (home / STORE / "deploy.md").write_bytes(old + b"Meanwhile.\n")
+    dialog.merge_button.click()
+    driver.until(lambda: "changed" in dialog.message.text)
+    assert not (home / STORE / "fresh.md").exists()
+    (home / STORE / "deploy.md").write_bytes(old)
+    dialog.merge_button.click()
+    driver.until(lambda: driver.tab.orphans.dialog is None)
+    assert "2 notes were merged into acme-api" in page.message.text
+    assert page.message.keys == ("undo", "remove")
+    merged = (home / STORE / "deploy.md").read_bytes()
+    assert lost_lines(merged, old, kept["deploy.md"]) == ()
+    assert (home / STORE / "fresh.md").read_text() == "fresh\n"
+    assert {path.name: path.read_bytes() for path in left.iterdir()} == kept
+
+    page.message.button("undo").click()
+    driver.until(lambda: not (home / STORE / "fresh.md").exists())
+    driver.until(lambda: bool(page.message.text))
+    assert {path: path.read_bytes() for path in (home / STORE).rglob("*.md")} == before
+
+    page.remove.click()
+    assert page.message.keys == ("remove-now", "keep")
+    assert left.exists()
+    page.message.button("remove-now").click()
+    driver.until(lambda: len(orphans(driver)) == 3 and len(page.view.stores) == 3)
+    assert not list(left.iterdir())
+    page.message.button("undo").click()
+    driver.until(lambda: len(orphans(driver)) == 4 and len(page.view.stores) == 4)
+    assert {path.name: path.read_bytes() for path in left.iterdir()} == kept
+
+
+# The page and the dialog by themselves
+
+
+def store(kind: Any = "project", scope: Scope = Scope.PROJECT, **facts: Any) -> LostStore:
+    return LostStore(
+        kind, Path("/home/x/memory/project/app-0123456789ab"), "app-0123456789ab", scope, **facts
+    )
+
+
+def view_of(lost: LostStore, *matches: Match, best: Match | None = None) -> OrphansView:
+    files = (StoreFile("a.md", 10, 0), StoreFile("b/c.md", 2048, 0))
+    shown = StoreView(lost, files, False, matches, best, removable=lost.context is not None)
+    projects = (LiveProject("/p/one", "one", True), LiveProject("/p/gone", "gone", False))
+    return OrphansView((shown,), (*projects, LiveProject("/p/two", "two", True)))
+
+
+@pytest.fixture
+def page(qtbot: Any) -> OrphansPage:
+    make_application()
+    made = OrphansPage(Icons())
+    qtbot.addWidget(made)
+    made.resize(1000, 700)
+    made.show()
+    return made
+
+
+def test_with_equal_evidence_no_project_is_chosen_for_a_person(page: OrphansPage, qtbot: Any) -> None:
+    same = (Evidence("root", "abcdef1234"),)
+    one, two = Match("/p/one", "one", same), Match("/p/two", "two", same)
+    page.show_orphans(view_of(store(), one, two), "~/.x")
+    assert page.target_path is None
+    assert not page.merge.isEnabled()
+    assert "one and two" in page.match.text()
+    assert "abcdef1234" in page.match.text()
+    assert [page.target.itemData(row) for row in range(page.target.count())] == [
+        None,
+        "/p/one",
+        "/p/two",
+        "/p/gone",
+    ]
+    page.target.setCurrentIndex(2)
+    assert page.merge.isEnabled()
+    with qtbot.waitSignal(page.merge_wanted) as asked:
+        page.merge.click()
+    assert asked.args[1] == "/p/two"
+
+
+def test_a_single_best_match_is_chosen_and_says_why(page: OrphansPage) -> None:
+    match = Match("/p/two", "two", (Evidence("remote", "host/two"), Evidence("name", "two")))
+    page.show_orphans(view_of(store(), match, best=match), "~/.x")
+    assert page.target_path == "/p/two"
+    assert "host/two" in page.match.text()
+    assert not page.remove.isEnabled()  # nothing keeps it
+    assert page.remove.toolTip()
+
+
+def test_without_any_evidence_a_person_chooses(page: OrphansPage) -> None:
+    page.show_orphans(view_of(store()), "~/.x")
+    assert page.target_path is None
+    assert page.name.text() == "app-0123456789ab"
+    loose = store("older-layout", Scope.GLOBAL, flat=True)
+    page.show_orphans(view_of(loose), "~/.x")
+    assert page.target_path == ""
+    assert page.merge.isEnabled()
+
+
+def test_a_home_without_orphans_says_so_and_the_selection_survives_a_new_look(page: OrphansPage) -> None:
+    view = view_of(store())
+    page.show_orphans(view, "~/.x")
+    page.files.setCurrentRow(1)
+    page.show_orphans(OrphansView((*view.stores, view.stores[0]), view.projects), "~/.x")
+    assert page.files.currentRow() == 1
+    page.show_orphans(OrphansView((), ()), "~/.x")
+    assert page.none.isVisible()
+
+
+def test_everything_on_the_page_is_reached_by_keyboard_and_has_a_name(page: OrphansPage) -> None:
+    match = Match("/p/two", "two", (Evidence("name", "two"),))
+    page.show_orphans(view_of(store(), match, best=match), "~/.x")
+    for widget in (page.stores, page.target, page.merge, page.files, page.text):
+        assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+        assert widget.accessibleName()
+    page.resize(360, 700)
+    assert page.splitter.orientation() is Qt.Orientation.Vertical
+    assert page.minimumSizeHint().width() <= 360
+
+
+def test_the_dialog_offers_only_what_loses_no_line(qtbot: Any) -> None:
+    make_application()
+    lane = Lane("merge test")
+    try:
+        live, other = b"a\nb\n", b"a\nc\n"
+        rows = (
+            MergeRow("bad.md", "/memories/project/bad.md", "blocked", blocked="too-large"),
+            MergeRow(
+                *("d.md", "/memories/project/d.md", "differs", other, live, union(live, other)),
+                beside="/memories/project/d-2.md",
+                choices=("both", "beside", "leave"),
+            ),
+            MergeRow(
+                *("raw.md", "/memories/project/raw.md", "differs", b"\xff", live),
+                beside="/memories/project/raw-2.md",
+                choices=("beside", "leave"),
+            ),
+            MergeRow("s.md", "/memories/project/s.md", "same", live, live),
+        )
+        dialog = MergeDialog(MergePreview(store(), Scope.PROJECT, "/p/one", rows), "one", lane, Icons())
+        qtbot.addWidget(dialog)
+        dialog.show()
+        assert dialog.row == rows[1]
+        assert dialog.choices == {"d.md": "both", "raw.md": "beside"}
+        qtbot.waitUntil(lambda: "+c" in dialog.diff.toPlainText() and "-b" not in dialog.diff.toPlainText())
+        dialog.radios["leave"].click()
+        assert "1 new" in dialog.counts.text()
+        dialog.list.setCurrentRow(2)
+        assert not dialog.radios["both"].isVisible()
+        assert dialog.radios["beside"].isChecked()
+        dialog.radios["leave"].click()
+        assert not dialog.merge_button.isEnabled()
+        dialog.list.setCurrentRow(0)
+        assert not any(radio.isVisible() for radio in dialog.radios.values())
+        assert "limit" in dialog.explained.text()
+        dialog.list.setCurrentRow(1)
+        dialog.radios["both"].click()
+        with qtbot.waitSignal(dialog.merge) as asked:
+            dialog.merge_button.click()
+        assert asked.args[1] == {"d.md": "both", "raw.md": "leave"}
+    finally:
+        lane.stop()
