@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QComboBox,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QScrollArea,
+    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -214,9 +215,18 @@ class FrontForm(QWidget):
                     n=f"{length:,}", limit=limit
                 )
             )
-            palette = self.note.palette()
-            palette.setColor(self.note.foregroundRole(), theme_of(self.palette()).warn_text)
+            self._tint()
+
+    def _tint(self) -> None:
+        colour, palette = theme_of(self.palette()).warn_text, self.note.palette()
+        if palette.color(self.note.foregroundRole()) != colour:
+            palette.setColor(self.note.foregroundRole(), colour)
             self.note.setPalette(palette)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "note"):
+            self._tint()
 
     @property
     def no_text(self) -> str:
@@ -307,6 +317,7 @@ class _Field:
         self._ending = ""
         name = " / ".join(visible(part) for part in entry.path)
         self.label = ElidedLabel(name)
+        self.label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.label.setFixedWidth(min(120, QFontMetrics(self.label.font()).horizontalAdvance(name) + UNIT))
         self.editor = _Lines(self._on_edited) if _is_long(entry) else _Line(self._on_edited)
         self.editor.setAccessibleName(name)
