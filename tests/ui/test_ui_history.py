@@ -29,11 +29,11 @@ def opened(driver: Driver, path: str) -> HistoryWindow:
 
 
 def told(window: HistoryWindow) -> list[str]:
-    return [point.who for point in window.points.timeline.points]
+    return [point.who for point in window.timeline.points.timeline.points]
 
 
 def history_has(driver: Driver, window: HistoryWindow, count: int) -> None:
-    driver.until(lambda: len(window.points.timeline.points) == count and window.is_read)
+    driver.until(lambda: len(window.timeline.points.timeline.points) == count and window.is_read)
 
 
 def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_it_is_gone(
@@ -44,7 +44,7 @@ def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_
     codecs.lookup("utf-16-le")  # Python loads it from a file when it is first needed, wherever that is
     with GuiThreadFiles() as touched:
         window = opened(driver, TESTING)
-        QAbstractItemModelTester(window.points.timeline)
+        QAbstractItemModelTester(window.timeline.points.timeline)
         QAbstractItemModelTester(window.lines.model)
         assert told(window) == ["outside"]
         driver.open(TESTING)
@@ -52,8 +52,10 @@ def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_
         driver.do("file.save")
         history_has(driver, window, 2)
         assert told(window) == ["you", "outside"]
-        assert [point.who for point in window.points.selected] == ["outside"], "what was selected stays so"
-        window.points.select_rows([0])
+        assert [point.who for point in window.timeline.points.selected] == ["outside"], (
+            "what was selected stays so"
+        )
+        window.timeline.points.select_rows([0])
         driver.until(lambda: "+typed by hand" in window.diff.toPlainText())
         window.pages.setCurrentIndex(LINES)
         driver.until(lambda: window.is_read and window.lines.model.rowCount() > 1)
@@ -61,7 +63,7 @@ def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_
         assert window.lines.current.who == "you"
         window.lines.table.setCurrentIndex(window.lines.model.index(1, 0))
         driver.qtbot.keyClick(window.lines.table, Qt.Key.Key_Return)
-        driver.until(lambda: [point.who for point in window.points.selected] == ["outside"])
+        driver.until(lambda: [point.who for point in window.timeline.points.selected] == ["outside"])
         assert window.pages.currentIndex() == CHANGES
         window.against.setCurrentIndex(1)
         driver.until(lambda: "+typed by hand" in window.diff.toPlainText())
@@ -83,7 +85,7 @@ def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_
     assert b"typed by hand" in (home / "memory/global/testing.md").read_bytes()
     (home / "memory/global/testing.md").unlink()
     history_has(driver, window, 5)
-    window.points.select_rows([0])
+    window.timeline.points.select_rows([0])
     window.pages.setCurrentIndex(CONTENT)
     driver.until(lambda: window.is_read and "typed by hand" in window.text.toPlainText())
     driver.qtbot.keyClick(window.restore, Qt.Key.Key_Space)
@@ -103,26 +105,26 @@ def test_folders_scopes_runs_and_filters(windows: Windows, home: Path) -> None:
     driver.until(lambda: "dream" in told(window))
     assert not window.pages.isTabVisible(LINES)
     run = told(window).index("dream")
-    window.points.select_rows([run])
+    window.timeline.points.select_rows([run])
     driver.until(lambda: window.is_read and window.changes.list.count() > 0)
     assert window.changes.list.isVisible()
     assert window.show_run.isEnabled()
-    window.points.select_rows([0, len(told(window)) - 1])
+    window.timeline.points.select_rows([0, len(told(window)) - 1])
     driver.until(lambda: window.is_read)
     assert not window.restore.isEnabled(), "two points are no one point to go back to"
-    window.points.select_rows([run])
+    window.timeline.points.select_rows([run])
     window.pages.setCurrentIndex(CONTENT)
     driver.until(lambda: window.is_read and window.content.list.count() > 0)
     assert window.restore_one.isEnabled()
-    window.who.setCurrentIndex(window.who.findData("dream"))
+    window.timeline.who.setCurrentIndex(window.timeline.who.findData("dream"))
     driver.until(lambda: window.is_read and set(told(window)) == {"dream"})
-    window.who.setCurrentIndex(window.who.findData("agent"))
+    window.timeline.who.setCurrentIndex(window.timeline.who.findData("agent"))
     driver.until(lambda: window.is_read and told(window) == [])
-    assert window.none.isVisible()
-    assert window.none.text()
-    window.who.setCurrentIndex(0)
+    assert window.timeline.none.isVisible()
+    assert window.timeline.none.text()
+    window.timeline.who.setCurrentIndex(0)
     driver.until(lambda: window.is_read and len(told(window)) > 1)
-    window.points.select_rows([run])
+    window.timeline.points.select_rows([run])
     window.show_run.click()
     driver.until(
         lambda: driver.tab.dreams.review_dialog is not None and driver.tab.dreams.review_dialog.is_read

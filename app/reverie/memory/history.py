@@ -234,15 +234,16 @@ class History:
                 commit, here = parent, there
         return found
 
-    def log(self, place: Place, start: Cursor | None = None, *, limit: int = 100) -> LogPage:
-        """What happened at `place`, newest first, following renames; see `LogPage`. Raises StoreError,
-        Unavailable."""
+    def log(self, place: Place, start: Cursor | None = None, *, limit: int = 100, until: str = "") -> LogPage:
+        """What happened at `place`, newest first, following renames, down to the commit `until`; see
+        `LogPage`. Raises StoreError, Unavailable."""
         with _in_words():
             repository = self._open()
             tip = repository.tip() if repository else None
             if repository is None or tip is None:
                 return LogPage()
-            return read_page(repository, start or Cursor(tip.hex(), place), limit=limit)
+            head = tip.hex()
+            return read_page(repository, start or Cursor(head, place), limit=limit, until=until, head=head)
 
     def deletions(
         self, start: str | None = None, *, check: Callable[[], None] = lambda: None

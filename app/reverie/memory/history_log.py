@@ -56,7 +56,7 @@ class LogEntry:
 
     `place` is where it stands after the commit, before it where it was deleted. `other`: where it stood
     before (renamed), or went to (moved away). `blob`: the content after it, "" for folders and where there is
-    none. The counts are of files.
+    none. The counts are of files; `moved` have another name and the same content.
     """
 
     commit: Commit
@@ -67,23 +67,32 @@ class LogEntry:
     created: int = 0
     changed: int = 0
     deleted: int = 0
+    moved: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """Part of a log, newest first; `next` None: the beginning of the history is reached."""
+    """Part of a log, newest first; `next` None: the beginning of the history is reached, or what was known
+    already (`reached`). `head`: the newest commit when it was read."""
 
     entries: tuple[LogEntry, ...] = ()
     next: Cursor | None = None
+    head: str = ""
+    reached: bool = False
 
 
-def read_page(repository: Repository, start: Cursor, *, limit: int) -> LogPage:
-    """At most `limit` entries from `start` on. Raises MissingVersionError, DamagedError."""
+def read_page(
+    repository: Repository, start: Cursor, *, limit: int, until: str = "", head: str = ""
+) -> LogPage:
+    """At most `limit` entries from `start` on; none of the commit `until` and those before it. Raises
+    MissingVersionError, DamagedError."""
     entries: list[LogEntry] = []
     place = start.place
     stored = repository.commit_named(start.commit)
     here = repository.entry(stored.tree, place.names)
     for _ in range(COMMITS_A_PAGE):
+        if stored.commit.id == until:
+            return LogPage(tuple(entries), None, head, reached=True)
         parent = repository.commit(stored.parent) if stored.parent else None
         there = repository.entry(parent.tree, place.names) if parent else None
         if here != there:
@@ -93,11 +102,11 @@ def read_page(repository: Repository, start: Cursor, *, limit: int) -> LogPage:
                 place = entry.other
                 there = repository.entry(parent.tree, place.names)
         if parent is None:
-            return LogPage(tuple(entries))
+            return LogPage(tuple(entries), None, head)
         stored, here = parent, there
         if len(entries) == limit:
             break
-    return LogPage(tuple(entries), Cursor(stored.commit.id, place))
+    return LogPage(tuple(entries), Cursor(stored.commit.id, place), head)
 
 
 @dataclass(frozen=True)
@@ -123,16 +132,22 @@ class _Step:
         old = there
         if what == "renamed" and other is not None and self.before is not None:
             old = self.repository.entry(self.before.tree, other.names)
-        created, changed, deleted = self._counts(here, old)
-        return LogEntry(self.after.commit, self.place, what, blob, other, created, changed, deleted)
+        return LogEntry(self.after.commit, self.place, what, blob, other, *self._counts(here, old))
 
-    def _counts(self, here: TreeEntry | None, there: TreeEntry | None) -> tuple[int, int, int]:
-        created = changed = deleted = 0
+    def _counts(self, here: TreeEntry | None, there: TreeEntry | None) -> tuple[int, int, int, int]:
+        """Files created, changed, deleted, moved."""
+        changed = 0
+        created: Counter[bytes] = Counter()
+        deleted: Counter[bytes] = Counter()
         for _names, now, before in self._wrapped(here).differing(self._wrapped(there)):
-            created += before is None
-            deleted += now is None
-            changed += now is not None and before is not None
-        return created, changed, deleted
+            if before is None and now is not None:
+                created[now.id] += 1
+            elif now is None and before is not None:
+                deleted[before.id] += 1
+            else:
+                changed += 1
+        moved = (created & deleted).total()
+        return created.total() - moved, changed, deleted.total() - moved, moved
 
     def _wrapped(self, entry: TreeEntry | None) -> Folder:
         """A folder with the entry in it, so that files and folders are counted alike."""

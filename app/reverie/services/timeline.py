@@ -16,15 +16,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from reverie.errors import MendableError, StoreError
+from reverie.errors import StoreError
 from reverie.homes.base import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.blame import blame
 from reverie.memory.diff import is_binary, unified
 from reverie.memory.history_log import Cursor, LogEntry, Place
-from reverie.memory.history_objects import object_id
-from reverie.memory.paths import ROOT, memory_path, parse_memory_path, utf16_key
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.paths import ROOT, memory_path, utf16_key
 from reverie.services.parts import rooted_files
+from reverie.services.timeline_disk import OnDisk, files_at, inner_of, joined, name_problem
 from reverie.services.timeline_views import (
     NOW,
     WHO,
@@ -38,7 +37,6 @@ from reverie.services.timeline_views import (
     Target,
     TimelinePage,
     TimelinePoint,
-    Verb,
     Who,
 )
 from reverie.services.views import HandChange
@@ -88,7 +86,19 @@ class TimelineDesk:
         next one."""
         log = self._history.log(target.place, start, limit=limit)
         points = tuple(map(self._point, log.entries))
-        return TimelinePage(tuple(point for point in points if not who or point.who in who), log.next)
+        shown = tuple(point for point in points if not who or point.who in who)
+        return TimelinePage(shown, log.next, log.head)
+
+    def newer(
+        self, target: Target, head: str, *, who: Collection[Who] = (), limit: int = PAGE
+    ) -> TimelinePage | None:
+        """What came since `head` was the newest commit; None: too much, or another history, so that all has
+        to be read anew."""
+        log = self._history.log(target.place, limit=limit, until=head)
+        if not log.reached:
+            return None
+        points = tuple(map(self._point, log.entries))
+        return TimelinePage(tuple(point for point in points if not who or point.who in who), None, log.head)
 
     def now(self, target: Target) -> State:
         """What stands on disk where the target is."""
@@ -109,9 +119,9 @@ class TimelineDesk:
 
     def inside(self, target: Target, state: State, inner: str) -> tuple[Target, State]:
         """One file of a folder and of a state of it, as a target and a state of their own."""
-        place = Place(target.place.key, _joined(target.place.rel, inner))
+        place = Place(target.place.key, joined(target.place.rel, inner))
         found = replace(target, path=self._path_of(place, ""), place=place)
-        return found, State(state.commit, Place(state.place.key, _joined(state.place.rel, inner)))
+        return found, State(state.commit, Place(state.place.key, joined(state.place.rel, inner)))
 
     def path_of(self, state: State, inner: str) -> str:
         """The memory path of a file of a state."""
@@ -124,14 +134,14 @@ class TimelineDesk:
         if state.commit == NOW:
             return {inner: blob for inner, blob, _sha in self._on_disk(state.place, check)}
         return {
-            _inner(state.place, rel): blob
+            inner_of(state.place, rel): blob
             for rel, blob in self._history.leaves(state.commit, state.place).items()
         }
 
     def read(self, state: State, inner: str = "") -> bytes | None:
         """The bytes of a file of a state; None where there is none. Raises `StoreError` (reason "omitted")
         for a file that was too large to keep."""
-        rel = _joined(state.place.rel, inner)
+        rel = joined(state.place.rel, inner)
         if state.commit is None or not rel:
             return None
         if state.commit != NOW:
@@ -144,17 +154,25 @@ class TimelineDesk:
     def compare(self, old: State, new: State, *, check: Callable[[], None] = _never) -> Comparison:
         """Every file that differs, by path."""
         before, after = self.files(old, check=check), self.files(new, check=check)
+        gone: dict[str, list[str]] = {}
+        for inner in sorted(before.keys() - after.keys(), key=utf16_key, reverse=True):
+            gone.setdefault(before[inner], []).append(inner)
         found = []
-        for inner in sorted({*before, *after}, key=utf16_key):
-            if before.get(inner) == after.get(inner):
-                continue
-            verb: Verb = "create" if inner not in before else "delete" if inner not in after else "change"
-            state = old if verb == "delete" else new
-            found.append(ComparedFile(self._path_of(state.place, inner), inner, verb))
-        return Comparison(old, new, tuple(found))
+        for inner in sorted(after, key=utf16_key):
+            path = self._path_of(new.place, inner)
+            if inner not in before:
+                was = gone[after[inner]].pop() if gone.get(after[inner]) else ""
+                found.append(ComparedFile(path, inner, "rename" if was else "create", was))
+            elif before[inner] != after[inner]:
+                found.append(ComparedFile(path, inner, "change"))
+        left = [inner for same in gone.values() for inner in same]
+        found += [ComparedFile(self._path_of(old.place, inner), inner, "delete") for inner in left]
+        return Comparison(old, new, tuple(sorted(found, key=lambda file: utf16_key(file.inner))))
 
     def difference(self, comparison: Comparison, file: ComparedFile) -> str:
         """A unified diff of one file; a sentence where it cannot be shown so. Empty when nothing differs."""
+        if file.was:
+            return f"rename from {file.was}\nrename to {file.inner}\n"
         try:
             before, after = self.read(comparison.old, file.inner), self.read(comparison.new, file.inner)
         except StoreError as error:
@@ -225,11 +243,11 @@ class TimelineDesk:
         same = 0
         for inner in sorted(wanted, key=utf16_key):
             check()
-            rel, path = _joined(state.place.rel, inner), self._path_of(place, inner)
+            rel, path = joined(state.place.rel, inner), self._path_of(place, inner)
             if blobs.get(inner) == wanted[inner]:
                 same += 1
                 continue
-            why = "It was too large for the history." if versions[rel].omitted else _name_problem(path)
+            why = "It was too large for the history." if versions[rel].omitted else name_problem(path)
             if why:
                 refused.append((path, why))
                 continue
@@ -247,7 +265,7 @@ class TimelineDesk:
         newer = tuple(
             PlannedFile(self._path_of(place, inner), "delete", None, current[inner])
             for inner in sorted(current, key=utf16_key)
-            if inner not in wanted and not _name_problem(self._path_of(place, inner))
+            if inner not in wanted and not name_problem(self._path_of(place, inner))
         )
         path = self._path_of(place, "")
         return RestorePlan(target, state, path, tuple(files), newer, tuple(refused), same)
@@ -293,39 +311,15 @@ class TimelineDesk:
     def _root(self, key: str) -> ScopeRoot | None:
         return next((root for root in self._parts.home.roots() if root.key == key), None)
 
-    def _on_disk(self, place: Place, check: Callable[[], None]) -> Iterator[tuple[str, str, str | None]]:
-        """(inner path, content id, sha256) of every file at a place."""
+    def _on_disk(self, place: Place, check: Callable[[], None]) -> Iterator[OnDisk]:
         root = self._root(place.key)
-        if root is None:
-            return
-        files = rooted_files(root)
-        entry = files.entry(place.rel)
-        if entry is None:
-            return
-        if entry.kind == "file":
-            entries = [entry]
-        else:
-            prefix = f"{place.rel}/" if place.rel else ""
-            walk = files.walk()
-            if walk.problems:
-                raise MendableError(
-                    "Not every file could be read.", cause=walk.problems[0], next_step="Try again."
-                )
-            entries = [each for each in walk.entries if each.kind == "file" and each.rel.startswith(prefix)]
-        for each in entries:
-            check()
-            data = files.read(each.rel)
-            yield (
-                _inner(place, each.rel),
-                object_id("blob", data).hex(),
-                sha256_of_bytes(data),
-            )
+        return files_at(root, place, check) if root is not None else iter(())
 
     def _path_of(self, place: Place, inner: str) -> str:
         """The memory path of a place of the history; the key begins with the scope's name
         (`ScopeRoot.key`)."""
         scope = Scope(place.key.partition("/")[0])
-        rel = _joined(place.rel, inner)
+        rel = joined(place.rel, inner)
         return str(memory_path(scope, rel)) if rel else f"{ROOT}/{scope.value}"
 
     # Who
@@ -353,6 +347,7 @@ class TimelineDesk:
             created=entry.created,
             changed=entry.changed,
             deleted=entry.deleted,
+            moved=entry.moved,
         )
 
     def _run(self, run_id: str | None) -> tuple[str, int | None]:
@@ -373,19 +368,3 @@ class TimelineDesk:
             counts[record.kind] = counts.get(record.kind, 0) + 1
             numbers[record.id] = record.kind, counts[record.kind]
         self._run_ids, self._numbers = ids, numbers
-
-
-def _inner(place: Place, rel: str) -> str:
-    return rel[len(place.rel) :].lstrip("/")
-
-
-def _joined(rel: str, inner: str) -> str:
-    return f"{rel}/{inner}" if rel and inner else rel or inner
-
-
-def _name_problem(path: str) -> str:
-    try:
-        parse_memory_path(path)
-    except MendableError as error:
-        return error.cause or error.title
-    return ""

@@ -10,7 +10,7 @@ from reverie.memory.history_log import Cursor, Place, What
 
 Who = Literal["you", "agent", "dream", "harvest", "writer", "revert", "outside", "other"]
 WHO: tuple[Who, ...] = ("you", "agent", "dream", "harvest", "writer", "revert", "outside", "other")
-Verb = Literal["create", "change", "delete"]
+Verb = Literal["create", "change", "delete", "rename"]
 
 NOW = ""
 """The `State.commit` of what stands on disk."""
@@ -58,6 +58,7 @@ class TimelinePoint:
     created: int = 0
     changed: int = 0
     deleted: int = 0
+    moved: int = 0
 
     @property
     def after(self) -> State:
@@ -76,19 +77,23 @@ class TimelinePoint:
 
 @dataclass(frozen=True, slots=True)
 class TimelinePage:
-    """Newest first; `next`: where to go on, None at the beginning of the history."""
+    """Newest first; `next`: where to go on, None at the beginning of the history. `head`: the newest commit
+    of the home when it was read."""
 
     points: tuple[TimelinePoint, ...] = ()
     next: Cursor | None = None
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedFile:
-    """One file that differs between two states. `inner`: its path below what is compared."""
+    """One file that differs between two states. `inner`: its path below what is compared; `was`: that of
+    before, where it only has another name now."""
 
     path: str
     inner: str
     verb: Verb
+    was: str = ""
 
 
 @dataclass(frozen=True, slots=True)

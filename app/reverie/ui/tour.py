@@ -126,6 +126,7 @@ class Guide:
         self._traces()
         self._services()
         self._search()
+        self._history()
         self._orphans()
 
     def _loaded(self) -> bool:
@@ -330,6 +331,11 @@ class Guide:
         from reverie.ui.tour_services import show_services
 
         show_services(self._window, self._picture, self._wait, NARROW)
+
+    def _history(self) -> None:
+        from reverie.ui.tour_history import show_history
+
+        show_history(self._window, self._picture, self._wait, NARROW)
 
     def _search(self) -> None:
         """What is found as one types."""

@@ -155,27 +155,33 @@ def test_a_folder_and_a_scope_tell_how_many_files_changed_and_what_differs(
     (parts.home.root / "memory/global/new/b.md").unlink()
     write(parts, "global/new/c.md", "c\n")
     seen(parts, "global/new")
+    (parts.home.root / "memory/global/new/c.md").rename(parts.home.root / "memory/global/new/d.md")
+    seen(parts, "global/new")
     edits.rename(context, "/memories/global/new", "/memories/global/newer")
     edits.pin(context, [TESTING], True)  # a pin is no change of what is remembered
     target = desk.target(context, "/memories/global/newer")
     found = points(desk, target)
-    assert [(point.what, point.created, point.changed, point.deleted) for point in found] == [
-        ("renamed", 0, 0, 0),
-        ("changed", 1, 1, 1),
-        ("created", 2, 0, 0),
+    assert [(each.what, each.created, each.changed, each.deleted, each.moved) for each in found] == [
+        ("renamed", 0, 0, 0, 0),
+        ("changed", 0, 0, 0, 1),
+        ("changed", 1, 1, 1, 0),
+        ("created", 2, 0, 0, 0),
     ]
-    between = desk.compare(found[2].after, desk.now(target))
+    moved = desk.compare(found[1].before, found[1].after)
+    assert [(file.was, file.inner, file.verb) for file in moved.files] == [("c.md", "d.md", "rename")]
+    assert "rename from c.md\n" in desk.difference(moved, moved.files[0])
+    between = desk.compare(found[3].after, desk.now(target))
     assert [(file.path, file.verb) for file in between.files] == [
         ("/memories/global/newer/a.md", "change"),
         ("/memories/global/new/b.md", "delete"),
-        ("/memories/global/newer/c.md", "create"),
+        ("/memories/global/newer/d.md", "create"),
     ]
     assert "-a\n+A\n" in desk.difference(between, between.files[0])
-    assert len(points(desk, desk.target(context, "/memories/global"))) == 4
+    assert len(points(desk, desk.target(context, "/memories/global"))) == 5
 
 
 def test_a_long_timeline_comes_in_pages_that_leave_nothing_out(
-    parts: HomeParts, desk: TimelineDesk, context: ScopeContext
+    parts: HomeParts, desk: TimelineDesk, edits: HandEdits, context: ScopeContext
 ) -> None:
     for number in range(12):
         write(parts, "global/testing.md", f"{number}\n")
@@ -194,6 +200,14 @@ def test_a_long_timeline_comes_in_pages_that_leave_nothing_out(
         if start is None:
             break
     assert tuple(found) == whole.points
+    nothing = desk.newer(target, whole.head)
+    assert nothing is not None
+    assert nothing.points == ()
+    edits.delete(context, TESTING)
+    newer = desk.newer(target, whole.head)
+    assert newer is not None
+    assert [point.what for point in newer.points] == ["deleted"]
+    assert desk.newer(target, "0" * 40) is None, "of another history: all is read anew"
     assert len(found) == 13
     assert COMMITS_A_PAGE < 5_000
 

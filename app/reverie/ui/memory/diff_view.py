@@ -61,7 +61,7 @@ class DiffView(QPlainTextEdit):
 
 
 def _kind(line: str) -> str:
-    if line.startswith(("+++", "---")) or line.startswith(_HEAD):
+    if line.startswith(("+++ ", "--- ")) or line.startswith(_HEAD):
         return "head"
     return {"+": "added", "-": "removed", "@": "hunk", "\\": "head"}.get(line[:1], "")
 

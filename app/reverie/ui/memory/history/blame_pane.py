@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ROOT = QModelIndex()
 WHO, TEXT = 0, 1
 _LONGEST = 2_000
-_WHO_CHARS = 28
+_WHO_CHARS = 34
 
 
 class BlameModel(QAbstractTableModel):
@@ -112,6 +112,7 @@ class BlameTable(QTableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         metrics = QFontMetrics(self.font())
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setHighlightSections(False)
         self.verticalHeader().setDefaultSectionSize(metrics.height() + UNIT)
         self.horizontalHeader().setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
         self.horizontalHeader().resizeSection(WHO, metrics.averageCharWidth() * _WHO_CHARS)
@@ -148,11 +149,12 @@ class BlamePane(QWidget):
         self.note = WrapLabel()
         self.to_point = FitPushButton(self.tr("&Go to this change"))
         self.to_point.clicked.connect(self._ask_point)
-        self.to_run = FitPushButton(self.tr("Show the r&un"))
+        self.to_run = FitPushButton(self.tr("Show its r&un"))
         self.to_run.clicked.connect(self._ask_run)
         row = FlowLayout(gap=GAP)
-        row.addWidget(self.to_point)
-        row.addWidget(self.to_run)
+        for button in (self.to_point, self.to_run):
+            button.setAutoDefault(False)  # Enter in a list is not for a button
+            row.addWidget(button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(UNIT)

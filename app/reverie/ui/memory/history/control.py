@@ -84,7 +84,7 @@ class HistoryControl(QObject):
         window.run_wanted.connect(self._tab.dreams.review)
         window.planned.connect(self._on_planned)
         window.message.chosen.connect(self._on_message)
-        self._tab.footer.aged.connect(window.points.viewport().update)
+        self._tab.footer.aged.connect(window.timeline.points.viewport().update)
         return window
 
     @Slot()

@@ -60,18 +60,19 @@ def what(point: TimelinePoint, *, folder: bool) -> str:
             "deleted": tr("Deleted"),
         }[point.what]
     if folder and point.what != "moved-away":
-        said.append(counts(point.created, point.changed, point.deleted))
+        said.append(counts(point.created, point.changed, point.deleted, point.moved))
     elif not folder and point.changed:
         said.append(tr("changed"))
     return ", ".join(part for part in said if part)
 
 
-def counts(created: int, changed: int, deleted: int) -> str:
+def counts(created: int, changed: int, deleted: int, moved: int) -> str:
     """`2 created, 1 changed`; empty for nothing."""
     said = (
         words.counted("1 created", "%n created", created) if created else "",
         words.counted("1 changed", "%n changed", changed) if changed else "",
         words.counted("1 deleted", "%n deleted", deleted) if deleted else "",
+        words.counted("1 renamed", "%n renamed", moved) if moved else "",
     )
     return ", ".join(part for part in said if part)
 
@@ -81,25 +82,46 @@ def point_line(point: TimelinePoint) -> str:
     return f"{who(point)}, {words.when(point.at_ms)}"
 
 
+def facts(point: TimelinePoint, *, folder: bool) -> str:
+    """All there is to say of a point: who, when, what, what a run said of itself, what was not kept."""
+    said = point.subject if point.run_id is not None else ""
+    parts = (point_line(point), what(point, folder=folder), visible(said), visible(point.notes))
+    return " · ".join(part for part in parts if part)
+
+
 def compared(comparison: Comparison) -> str:
-    said = counts(comparison.count("create"), comparison.count("change"), comparison.count("delete"))
+    said = counts(
+        comparison.count("create"),
+        comparison.count("change"),
+        comparison.count("delete"),
+        comparison.count("rename"),
+    )
     return said or tr("Nothing differs.")
 
 
 def verb(name: str) -> str:
-    return {"create": tr("created"), "change": tr("changed"), "delete": tr("deleted")}[name]
+    return {
+        "create": tr("created"),
+        "change": tr("changed"),
+        "delete": tr("deleted"),
+        "rename": tr("renamed"),
+    }[name]
 
 
 def planned(plan: RestorePlan) -> str:
     """What a restore would do, in a sentence."""
     created = sum(file.verb == "create" for file in plan.files)
     changed = len(plan.files) - created
+    if not plan.files:
+        return tr("Nothing is to be brought back: what stood there then is there now.")
     said = (
         words.counted("1 file comes back", "%n files come back", created) if created else "",
-        words.counted("1 gets its text of then", "%n get their text of then", changed) if changed else "",
+        words.counted("1 file gets its text of then", "%n files get their text of then", changed)
+        if changed
+        else "",
         words.counted("1 is the same already", "%n are the same already", plan.same) if plan.same else "",
     )
-    return ", ".join(part for part in said if part) or tr("There is nothing to bring back.")
+    return ", ".join(part for part in said if part) + "."
 
 
 def _beside(point: TimelinePoint) -> str:

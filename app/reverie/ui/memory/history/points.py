@@ -53,6 +53,12 @@ class PointModel(QAbstractListModel):
             self.points += tuple(points)
             self.endInsertRows()
 
+    def add_newer(self, points: Sequence[TimelinePoint]) -> None:
+        """What happened since, on top."""
+        self.beginInsertRows(QModelIndex(), 0, len(points) - 1)
+        self.points = (*points, *self.points)
+        self.endInsertRows()
+
     def rowCount(self, parent: AnyIndex = _ROOT) -> int:
         return 0 if parent.isValid() else len(self.points)
 
@@ -123,6 +129,12 @@ class PointList(QListView):
         if kept:
             self.verticalScrollBar().setValue(at)
         self.select_rows(kept or ([0] if points else []))
+
+    def add_newer(self, points: Sequence[TimelinePoint]) -> None:
+        """What happened since; the selection stays."""
+        self.timeline.add_newer(points)
+        if not self.selectionModel().hasSelection():
+            self.select_rows([0])
 
     def select_rows(self, rows: Sequence[int]) -> None:
         """Select just these; the last one is the current one."""

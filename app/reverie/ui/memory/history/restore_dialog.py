@@ -41,7 +41,7 @@ class RestoreDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Restore"))
         self.plan = plan
-        head = WrapLabel(self.tr("{path} as it was: {when}").format(path=plan.path, when=when))
+        head = WrapLabel(self.tr("{path} as it was on {when}").format(path=plan.path, when=when))
         font = head.font()
         font.setBold(True)
         head.setFont(font)
@@ -75,7 +75,10 @@ class RestoreDialog(QDialog):
         outer.addWidget(self.newer)
         outer.addWidget(self.buttons)
         self.newer.setVisible(bool(plan.newer))
-        self.resize(560, 420)
+        listed = bool(plan.files or plan.newer)
+        self.list.setVisible(listed)
+        outer.addStretch(0 if listed else 1)
+        self.resize(560, 420 if listed else 140)
         self._say_refused()
         self._follow()
 

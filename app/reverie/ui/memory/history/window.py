@@ -37,8 +37,9 @@ from reverie.ui.memory.diff_view import DiffView
 from reverie.ui.memory.history import history_words
 from reverie.ui.memory.history.blame_pane import BlamePane
 from reverie.ui.memory.history.file_pane import FilePane, FileRow
-from reverie.ui.memory.history.points import PointList
 from reverie.ui.memory.history.text_view import TextView
+from reverie.ui.memory.history.timeline_pane import TimelinePane
+from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN, UNIT
 
 if TYPE_CHECKING:
@@ -50,14 +51,11 @@ if TYPE_CHECKING:
         RestorePlan,
         State,
         Target,
-        TimelinePage,
         TimelinePoint,
-        Who,
     )
     from reverie.services.workbench import Workbench
 
 SIDE_BY_SIDE = 700
-KEPT_AT_MOST = 1_000
 CHANGES, CONTENT, LINES = 0, 1, 2
 
 
@@ -73,21 +71,13 @@ class HistoryWindow(QDialog):
     ) -> None:
         super().__init__(parent)
         self._lane = lane
-        self._desk: TimelineDesk | None = None
-        self._target: Target | None = None
-        self._place: tuple[Workbench, ScopeContext, str] | None = None
-        self._page: TimelinePage | None = None
-        self._folder = False
         self._compared: Comparison | None = None
         self._content: State | None = None
-        self._wanted_point = ""
         self._reading = 0
         self._in_trouble = False  # the message is about reading, and goes when it can be read again
         self.setWindowTitle(self.tr("History"))
         self.title = WrapLabel()
-        self.who = QComboBox()
-        self.points = PointList(now)
-        self.none = WrapLabel()
+        self.timeline = TimelinePane(lane, now)
         self.facts = WrapLabel()
         self.message = MessageBar(icons, "history-message", closable=False)
         self.against = QComboBox()
@@ -98,7 +88,6 @@ class HistoryWindow(QDialog):
         self.lines = BlamePane(now)
         self.pages = QTabWidget()
         self.restore = FitPushButton(self.tr("&Restore…"))
-        self.restore.setIcon(icons.icon("undo"))
         self.restore_one = FitPushButton(self.tr("Restore &only this file…"))
         self.show_run = FitPushButton(self.tr("Show the &run"))
         self._lay_out()
@@ -109,23 +98,11 @@ class HistoryWindow(QDialog):
         font = self.title.font()
         font.setBold(True)
         self.title.setFont(font)
-        self.who.setAccessibleName(self.tr("Whose changes"))
-        for key, name in history_words.who_names():
-            self.who.addItem(name, key)
         self.against.setAccessibleName(self.tr("Compare with"))
         self.against.addItem(self.tr("Compare with the version before"), "before")
         self.against.addItem(self.tr("Compare with what is there now"), "now")
-        for box in (self.who, self.against):
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(12)
-        self.none.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        for widget in (self.who, self.none):
-            column.addWidget(widget)
-        column.addWidget(self.points, 1)
+        self.against.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.against.setMinimumContentsLength(12)
         changed = QWidget()
         column = QVBoxLayout(changed)
         column.setContentsMargins(UNIT, UNIT, UNIT, UNIT)
@@ -144,29 +121,30 @@ class HistoryWindow(QDialog):
         column.addWidget(self.pages, 1)
         row = FlowLayout(gap=GAP)
         for button in (self.restore, self.restore_one, self.show_run):
+            button.setAutoDefault(False)  # Enter in a list is not for a button
             row.addWidget(button)
         column.addLayout(row)
         self.splitter = QSplitter()
-        self.splitter.addWidget(left)
+        self.splitter.addWidget(self.timeline)
         self.splitter.addWidget(right)
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setSizes([300, 780])
         self.splitter.setChildrenCollapsible(False)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
+        buttons.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         outer.setSpacing(GAP)
         outer.addWidget(self.title)
         outer.addWidget(self.splitter, 1)
         outer.addWidget(buttons)
-        self.none.hide()
 
     def _connect(self) -> None:
-        self.who.currentIndexChanged.connect(self._read_points)
         self.against.currentIndexChanged.connect(self._show_page)
-        self.points.chosen.connect(self._on_chosen)
-        self.points.timeline.more_wanted.connect(self._read_more)
+        self.timeline.chosen.connect(self._show_page)
+        self.timeline.failed.connect(self._on_failed)
+        self.timeline.came.connect(self._on_came)
         self.pages.currentChanged.connect(self._show_page)
         self.changes.picked.connect(self._read_difference)
         self.content.picked.connect(self._read_text)
@@ -181,38 +159,29 @@ class HistoryWindow(QDialog):
 
     def show_path(self, workbench: Workbench, context: ScopeContext, path: str) -> None:
         """Another file, folder or scope."""
-        self._place = (workbench, context, path)
-        self._desk = self._target = self._page = None
-        self._wanted_point = ""
         self.title.say(path)
-        self.setWindowTitle(self.tr("History of {path}").format(path=path.rpartition("/")[2]))
+        self.setWindowTitle(self.tr("History of {path}").format(path=visible(path.rpartition("/")[2])))
         self.message.clear()
-        self.who.blockSignals(True)
-        self.who.setCurrentIndex(0)
-        self.who.blockSignals(False)
-        self.points.show_points((), folder=False, more=False)
-        self._read_points()
+        self.timeline.show_path(workbench, context, path)
+        self.timeline.points.setFocus()
 
     @Slot()
     def follow(self) -> None:
         """The history took something in: what is new comes on top."""
-        if self.isVisible() and self._place is not None:
-            self._read_points()
+        if self.isVisible():
+            self.timeline.follow()
+            if self.against.currentData() == "now":
+                self._show_page()
 
     @property
     def is_read(self) -> bool:
         """Nothing is being read any more."""
-        return self._place is not None and self._page is not None and self._reading == 0
+        return self.timeline.is_read and self._reading == 0
 
     @property
     def compared(self) -> Comparison | None:
         """What is compared now."""
         return self._compared
-
-    @property
-    def _chosen_who(self) -> tuple[Who, ...]:
-        who = self.who.currentData()
-        return (who,) if who else ()
 
     def _submit(
         self, name: str, group: str, work: Callable[[JobControl], Any], done: Callable[[Any], None]
@@ -226,8 +195,7 @@ class HistoryWindow(QDialog):
 
         def failed(error: MendableError) -> None:
             self._reading -= 1
-            self._in_trouble = True
-            self.message.say_error(error)
+            self._on_failed(error)
 
         def cancelled() -> None:
             self._reading -= 1
@@ -236,86 +204,29 @@ class HistoryWindow(QDialog):
             name, work, done=ended, failed=failed, cancelled=cancelled, group=f"{group} {id(self)}"
         )
 
+    @Slot(object)
+    def _on_failed(self, error: MendableError) -> None:
+        self._in_trouble = True
+        self.message.say_error(error)
+
     @Slot()
-    def _read_points(self) -> None:
-        if self._place is None:
-            return
-        workbench, context, path = self._place
-        who, limit = self._chosen_who, max(100, min(len(self.points.timeline.points), KEPT_AT_MOST))
-
-        def work(_control: JobControl) -> tuple[TimelineDesk, Target, TimelinePage, bool]:
-            desk = workbench.timeline
-            target = desk.target(context, path)
-            return desk, target, desk.page(target, who=who, limit=limit), desk.is_folder(target)
-
-        self._submit("read a history", "history points", work, self._on_points)
-
-    def _on_points(self, found: tuple[TimelineDesk, Target, TimelinePage, bool]) -> None:
-        self._desk, self._target, self._page, folder = found
-        self._folder = folder
-        self.pages.setTabVisible(LINES, not folder)
+    def _on_came(self) -> None:
+        """A timeline was read."""
+        self.pages.setTabVisible(LINES, not self.timeline.folder)
         if self._in_trouble:
             self._in_trouble = False
             self.message.clear()
-        self.points.show_points(self._page.points, folder=folder, more=self._page.next is not None)
-        self._say_none()
-        if not self._page.points and self._page.next is not None:
-            self._read_more()
-
-    @Slot()
-    def _read_more(self) -> None:
-        desk, target, page, who = self._desk, self._target, self._page, self._chosen_who
-        if desk is None or target is None or page is None or page.next is None:
-            return
-        start = page.next
-
-        def work(_control: JobControl) -> TimelinePage:
-            return desk.page(target, start, who=who)
-
-        self._submit("read more of a history", "history points", work, self._on_more)
-
-    def _on_more(self, page: TimelinePage) -> None:
-        self._page = page
-        first = not self.points.timeline.points
-        self.points.timeline.add(page.points, more=page.next is not None)
-        if first and page.points:
-            self.points.select_rows([0])
-        if self._wanted_point:
-            self._go_on(self._wanted_point)
-        elif not page.points and page.next is not None:
-            self._read_more()
-        self._say_none()
-
-    def _say_none(self) -> None:
-        empty = not self.points.timeline.points
-        reading = self._page is not None and self._page.next is not None
-        filtered = bool(self._chosen_who)
-        self.none.say(
-            self.tr("Looking further back…")
-            if reading
-            else self.tr("Nobody of these changed it.")
-            if filtered
-            else self.tr("The history holds nothing of it yet.")
-        )
-        self.none.setVisible(empty)
-        self.points.setVisible(not empty)
 
     # The selected points
 
     @Slot()
-    def _on_chosen(self) -> None:
-        self._follow()
-        self._show_page()
-
-    @Slot()
     def _follow(self) -> None:
-        chosen = self.points.selected
+        chosen = self.timeline.selected
         newest = chosen[0] if chosen else None
         one = newest if len(chosen) == 1 else None
         said = ""
         if one is not None:
-            what = history_words.what(one, folder=self._folder)
-            said = " · ".join(part for part in (history_words.point_line(one), what, one.subject) if part)
+            said = history_words.facts(one, folder=self.timeline.folder)
         elif newest is not None:
             said = self.tr("From {old} to {new}").format(
                 old=history_words.point_line(chosen[1]), new=history_words.point_line(newest)
@@ -330,20 +241,21 @@ class HistoryWindow(QDialog):
             self.tr("Bring back what stood there then; you see first what would change"),
         )
         inside = self.pages.currentIndex() == CONTENT and self.content.current is not None
-        self.restore_one.setVisible(self._folder)
+        self.restore_one.setVisible(self.timeline.folder)
         self.restore_one.setEnabled(one is not None and inside)
+        self.show_run.setVisible(self.pages.currentIndex() != LINES)  # each line leads to its own
         self.show_run.setEnabled(one is not None and one.run_number is not None)
 
     @Slot()
     def _show_page(self) -> None:
         """Read what the current page shows of the selected points."""
-        desk, target, chosen = self._desk, self._target, self.points.selected
+        desk, target, chosen = self.timeline.desk, self.timeline.target, self.timeline.selected
+        self._follow()
         if desk is None or target is None or not chosen:
             self._compared = self._content = None
             self.changes.show_files((), "", listed=False)
             self.content.show_files((), "", listed=False)
             return
-        self._follow()
         page = self.pages.currentIndex() if len(chosen) == 1 else CHANGES
         if page == CHANGES:
             self._compare(desk, *self._states(desk, target, chosen))
@@ -370,13 +282,13 @@ class HistoryWindow(QDialog):
     def _on_compared(self, comparison: Comparison) -> None:
         self._compared = comparison
         rows = [FileRow(file.inner, file.path, history_words.verb(file.verb)) for file in comparison.files]
-        several = self._folder and bool(rows)
-        note = history_words.compared(comparison) if self._folder or not rows else ""
+        several = self.timeline.folder and bool(rows)
+        note = history_words.compared(comparison) if self.timeline.folder or not rows else ""
         self.changes.show_files(rows, note, listed=several)
 
     @Slot(str)
     def _read_difference(self, inner: str) -> None:
-        desk, comparison = self._desk, self._compared
+        desk, comparison = self.timeline.desk, self._compared
         file = next((each for each in comparison.files if each.inner == inner), None) if comparison else None
         if desk is None or comparison is None or file is None:
             return
@@ -394,17 +306,17 @@ class HistoryWindow(QDialog):
 
     def _on_content(self, found: tuple[State, tuple[str, ...]]) -> None:
         self._content, inners = found
-        desk = self._desk
+        desk = self.timeline.desk
         if desk is None:
             return
         rows = [FileRow(inner, desk.path_of(self._content, inner)) for inner in sorted(inners)]
-        note = words.notes(len(rows)) if self._folder else ""
-        self.content.show_files(rows, note, listed=self._folder)
+        note = words.notes(len(rows)) if self.timeline.folder else ""
+        self.content.show_files(rows, note, listed=self.timeline.folder)
         self._follow()
 
     @Slot(str)
     def _read_text(self, inner: str) -> None:
-        desk, state = self._desk, self._content
+        desk, state = self.timeline.desk, self._content
         if desk is None or state is None:
             return
 
@@ -423,24 +335,13 @@ class HistoryWindow(QDialog):
 
     @Slot(object)
     def _go_to(self, point: TimelinePoint) -> None:
-        """Show a change; further pages are read until it is there."""
+        """Show a change."""
         self.pages.setCurrentIndex(CHANGES)
-        self._go_on(point.id)
-
-    def _go_on(self, point_id: str) -> None:
-        self._wanted_point = ""
-        if self.points.select_point(point_id):
-            self.points.setFocus()
-        elif self._page is not None and self._page.next is not None:
-            self._wanted_point = point_id
-            self._read_more()
-        elif self._chosen_who:
-            self._wanted_point = point_id
-            self.who.setCurrentIndex(0)
+        self.timeline.go_to(point.id)
 
     @Slot()
     def _on_show_run(self) -> None:
-        chosen = self.points.selected
+        chosen = self.timeline.selected
         if len(chosen) == 1 and chosen[0].run_id is not None:
             self.run_wanted.emit(chosen[0].run_id)
 
@@ -455,7 +356,7 @@ class HistoryWindow(QDialog):
             self._plan(row.inner)
 
     def _plan(self, inner: str | None) -> None:
-        desk, target, chosen = self._desk, self._target, self.points.selected
+        desk, target, chosen = self.timeline.desk, self.timeline.target, self.timeline.selected
         if desk is None or target is None or len(chosen) != 1:
             return
         state, when = standing(chosen[0]), words.when(chosen[0].at_ms)
