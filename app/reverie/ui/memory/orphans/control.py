@@ -48,6 +48,7 @@ class OrphansControl(QObject):
         self._session: HomeSession | None = None
         self._wanted = ""
         self._loading = False
+        self._focus = False
         self._removing: StoreView | None = None
         self._merged: StoreView | None = None
         self.page: OrphansPage | None = None
@@ -70,6 +71,16 @@ class OrphansControl(QObject):
             self._show_view(survey)
         elif survey is not None:
             survey.look()
+
+    def focus(self) -> None:
+        """Into the list of stores, as soon as it is there."""
+        self._focus = True
+        self._take_focus()
+
+    def _take_focus(self) -> None:
+        if self._focus and self._is_shown and self.page is not None and self.page.current is not None:
+            self._focus = False
+            self.page.stores.setFocus()
 
     def stop(self) -> None:
         """The window closes."""
@@ -124,6 +135,7 @@ class OrphansControl(QObject):
         if self.page is not None and survey.view is not None:
             self.page.show_orphans(survey.view, survey.session.info.label, self._wanted)
             self._wanted = ""
+            self._take_focus()
 
     @Slot(object)
     def _on_survey_failed(self, error: MendableError) -> None:
@@ -222,10 +234,13 @@ class OrphansControl(QObject):
         if self.page is None:
             return
         self._removing = view
+        question = self.tr("Remove {name} with its {notes}? The history keeps them, and it can be undone.")
+        question = question.format(name=visible(orphan_title(view.store)), notes=words.notes(len(view.files)))
+        if view.store.kind == "missing-project":
+            # A disk that is not mounted looks the same.
+            question += " " + self.tr("Should its project come back, the agent would find no memory of it.")
         self.page.message.say(
-            self.tr("Remove {name} with its {notes}? The history keeps them, and it can be undone.").format(
-                name=visible(orphan_title(view.store)), notes=words.notes(len(view.files))
-            ),
+            question,
             tone="warn",
             buttons=(
                 ("remove-now", self.tr("Remove"), ""),
