@@ -540,7 +540,11 @@ class MainWindow(QMainWindow):
     def show_orphans(self) -> None:
         """The stores of this home that nobody works on any more."""
         self.show_memory()
-        if self._session is not None and not self.picker.pick_orphans(self._session.info.id):
+        if self._session is None:
+            return
+        if self.picker.pick_orphans(self._session.info.id):
+            self.tab.orphans.focus()
+        else:
             self.say(self.tr("Nothing is orphaned in this home."))
 
     @Slot()

@@ -438,11 +438,13 @@ class MemoryTab(QWidget):
 
     def situation(self, now: Situation) -> Situation:
         """`now` with what this tab knows."""
-        data = self.tree.current_data() if self._update is not None else None
+        # What is done to a selection is done to one that is seen.
+        shown = self._update is not None and self._pages.currentWidget() is self.splitter
+        data = self.tree.current_data() if shown else None
         file = self.editor.file
         return replace(
             now,
-            context=self._update is not None and self.tree.isEnabled(),
+            context=shown and self.tree.isEnabled(),
             file=isinstance(data, FileData) and self.tree.isEnabled(),
             folder=isinstance(data, FolderData) and self.tree.isEnabled(),
             companion=isinstance(data, CompanionData),
