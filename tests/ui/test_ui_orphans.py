@@ -60,6 +60,8 @@ def test_an_orphaned_store_is_merged_removed_and_both_taken_back(
     driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
     page = page_of(driver)
     driver.until(lambda: len(page.view.stores) == 4)
+    driver.until(page.stores.hasFocus)
+    assert not driver.window.actions_["memory.new"].isEnabled()  # its trees are not to be seen
     page.select(str(left))
     assert page.name.text() == f"acme-api · {SESSION}"
     assert "metadata.json" in page.match.text()
