@@ -11,8 +11,8 @@ from PySide6.QtGui import QGuiApplication, QTextCursor
 from ui_windows import SEVERAL, Driver, Windows
 
 from reverie.ui import dialogs
-from reverie.ui.memory.dialogs import PathDialog
 from reverie.ui.memory.editor_state import Address, Buffer, FileRef, from_draft
+from reverie.ui.memory.move_dialog import MoveDialog
 
 PATH = "/memories/project/deploy.md"
 REL = "memory/project/acme-api-db553efff149/deploy.md"
@@ -84,8 +84,8 @@ def test_a_renamed_file_takes_its_draft_along(driver: Driver, monkeypatch: pytes
     file = driver.open(PATH)
     driver.type("mine\n")
     kept(driver)
-    monkeypatch.setattr(PathDialog, "ask_rename", lambda *_, **__: new)
-    driver.do("memory.rename")
+    monkeypatch.setattr(MoveDialog, "ask", lambda *_, **__: {PATH: new})
+    driver.do("memory.move")
     driver.until(lambda: on_disk(driver) == {new: file.content})
 
 

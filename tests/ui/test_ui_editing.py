@@ -15,6 +15,7 @@ from ui_windows import SEVERAL, Driver, Windows
 from reverie.homes.base import Scope
 from reverie.ui import dialogs
 from reverie.ui.memory.dialogs import NewMemory, PathDialog
+from reverie.ui.memory.move_dialog import MoveDialog
 from reverie.ui.memory.tree_model import Role
 
 PATH = "/memories/project/deploy.md"
@@ -206,8 +207,8 @@ def test_a_renamed_memory_keeps_its_unsaved_text(driver: Driver, monkeypatch: py
     new = "/memories/project/runbooks/deploying.md"
     file = driver.open(PATH)
     driver.type("mine\n")
-    monkeypatch.setattr(PathDialog, "ask_rename", lambda *_, **__: new)
-    driver.do("memory.rename")
+    monkeypatch.setattr(MoveDialog, "ask", lambda *_, **__: {PATH: new})
+    driver.do("memory.move")
     driver.until(lambda: "runbooks/deploying.md" in driver.paths() and "deploy.md" not in driver.paths())
     driver.settle()
     assert driver.pane.file is file
@@ -274,7 +275,7 @@ def test_the_dialog_judges_a_path_as_the_store_would(driver: Driver) -> None:
         (Scope.PROJECT, ".hidden", False),
         (Scope.PROJECT, "api", False),
     ):
-        dialog = PathDialog("New", "Create", [scope], rel, driver.tab._is_taken, driver.window)
+        dialog = PathDialog("New", "Create", [scope], rel, driver.tab.model.is_taken, driver.window)
         assert dialog.accept_button.isEnabled() == fine, rel
         assert (dialog.problem() == "") == fine, rel
 

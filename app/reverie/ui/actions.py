@@ -35,6 +35,7 @@ class Situation:
     writable: bool = False
     modified: bool = False
     any_modified: bool = False
+    conflicts: bool = False
     undo: bool = False
     running: bool = False
     can_consolidate: bool = False
@@ -121,6 +122,17 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("edit.front", "edit", _("Front &matter"), "tab.pane.view.toggle_form", ("Ctrl+Shift+D",),
                "form", _("Description and other keys of the open memory as a form"),
                lambda now: now.open_file, separator=True, checkable=True),
+    ActionSpec("conflict.next", "edit", _("Next c&onflict"), "tab.co_editing.next_conflict", ("F8",), "",
+               _("Go to the next place that was changed here and on disk"), lambda now: now.conflicts,
+               separator=True),
+    ActionSpec("conflict.previous", "edit", _("Previous confli&ct"), "tab.co_editing.previous_conflict",
+               ("Shift+F8",), "", _("Go to the place before it"), lambda now: now.conflicts),
+    ActionSpec("conflict.mine", "edit", _("&Keep mine"), "tab.co_editing.keep_mine", ("F9",), "",
+               _("Leave out what stands on disk at this conflict"), lambda now: now.conflicts),
+    ActionSpec("conflict.theirs", "edit", _("&Take theirs"), "tab.co_editing.take_theirs", ("Shift+F9",), "",
+               _("Take what stands on disk at this conflict"), lambda now: now.conflicts),
+    ActionSpec("conflict.both", "edit", _("Keep &both"), "tab.co_editing.keep_both", ("Ctrl+F9",), "",
+               _("Keep your lines of this conflict, then those on disk"), lambda now: now.conflicts),
     ActionSpec("editor.source", "edit", _("&Source"), "tab.pane.view.show_source", ("Ctrl+Alt+1",),
                "source", _("Show the text as it is on disk"), lambda now: now.open_file, separator=True,
                checkable=True),
@@ -138,21 +150,26 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Smaller text in the editor"), where="editor"),
     ActionSpec("editor.zoom-reset", "edit", _("Usual si&ze"), "tab.pane.view.zoom_reset", ("Ctrl+0",), "",
                _("The editor's text as large as the interface's"), where="editor"),
-    ActionSpec("memory.new", "memory", _("&New memory…"), "tab.new_memory", ("Ctrl+N",), "new",
+    ActionSpec("memory.new", "memory", _("&New memory…"), "tab.hand.new_memory", ("Ctrl+N",), "new",
                _("Create a memory"), lambda now: now.context),
     ActionSpec("memory.open", "memory", _("&Edit"), "tab.edit_selected", (), "file",
                _("Open the selected memory in the editor"), lambda now: now.file or now.companion),
-    ActionSpec("memory.pin", "memory", _("&Pin"), "tab.toggle_pin", ("Ctrl+P",), "pin",
+    ActionSpec("memory.pin", "memory", _("&Pin"), "tab.hand.toggle_pin", ("Ctrl+P",), "pin",
                _("A pinned memory is never deleted or renamed by a consolidation"),
                lambda now: now.file, checkable=True, separator=True),
-    ActionSpec("memory.rename", "memory", _("&Rename…"), "tab.rename_selected", ("F2",), "rename",
-               _("Rename or move the selected memory"), lambda now: now.file or now.folder, where="tree"),
-    ActionSpec("memory.delete", "memory", _("&Delete"), "tab.delete_selected", ("Del",), "delete",
-               _("Delete the selected memory; it can be undone"), lambda now: now.file or now.folder,
+    ActionSpec("memory.rename", "memory", _("&Rename"), "tab.hand.rename_selected", ("F2",), "rename",
+               _("Give the selected memory or folder another name"),
+               lambda now: now.file or now.folder, where="tree"),
+    ActionSpec("memory.move", "memory", _("&Move to…"), "tab.hand.move_selected", ("Ctrl+Shift+M",), "",
+               _("Move what is selected to another folder or scope; pins and use go along"),
+               lambda now: now.file or now.folder),
+    ActionSpec("memory.delete", "memory", _("&Delete"), "tab.hand.delete_selected", ("Del",), "delete",
+               _("Delete what is selected; it can be undone"), lambda now: now.file or now.folder,
                where="tree"),
     ActionSpec("memory.undo", "memory", _("&Undo last change"), "tab.edits.undo", ("Ctrl+Z",), "undo",
-               _("Take back the last deletion or renaming"), lambda now: now.undo, where="tree"),
-    ActionSpec("memory.copy-path", "memory", _("Copy &path"), "tab.copy_path", ("Ctrl+Shift+C",), "copy",
+               _("Take back the last deletion, move, renaming, pin, merge or restore"), lambda now: now.undo,
+               where="tree"),
+    ActionSpec("memory.copy-path", "memory", _("Copy &path"), "tab.hand.copy_path", ("Ctrl+Shift+C",), "copy",
                _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
     ActionSpec("memory.history", "memory", _("&History…"), "tab.history.show", ("Ctrl+H",), "runs",
                _("Who changed it when, what each change was, and bringing back what was there"),
@@ -212,7 +229,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
 )  # fmt: skip
 
 TREE_MENU = (
-    "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.delete", "memory.copy-path",
+    "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.move", "memory.delete",
+    "memory.copy-path",
     "memory.history",
 )  # fmt: skip
 CONSOLIDATE_MENU = ("dream.preview", "dream.rules", "dream.model", "dream.runs")

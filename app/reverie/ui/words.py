@@ -30,6 +30,11 @@ def changes(count: int) -> str:
     return tr("no changes") if count == 0 else counted("1 change", "%n changes", count)
 
 
+def things(count: int) -> str:
+    """Rows of the tree, whatever they are."""
+    return counted("1 memory or folder", "%n memories and folders", count)
+
+
 def notes(count: int) -> str:
     return counted("1 note", "%n notes", count)
 

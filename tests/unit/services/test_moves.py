@@ -9,8 +9,9 @@ import pytest
 from helpers.benches import contents, sample_parts, workspace
 from reverie.errors import MendableError, StoreError
 from reverie.homes.base import Scope, ScopeContext
+from reverie.memory.moving import free_path, numbered, plan_moves
 from reverie.services.hand_edits import HandEdits
-from reverie.services.moves import Moves, free_path, numbered, plan_moves
+from reverie.services.moves import Moves
 from reverie.services.parts import HomeParts
 
 ACME = "a1f3c9e2b7"

@@ -21,10 +21,11 @@ PICK_MS = 60
 
 class EditorControl(QObject):
     """`state_changed()`: what is open, unsaved or possible is another. `was_read()`: the shown file was
-    read."""
+    read. `undecided()`: the shown file is to be saved, and a person has to decide about it first."""
 
     state_changed = Signal()
     was_read = Signal()
+    undecided = Signal()
 
     def __init__(self, pane: EditorPane, buffers: Buffers, icons: Icons, parent: QObject) -> None:
         super().__init__(parent)
@@ -140,6 +141,9 @@ class EditorControl(QObject):
     def save(self) -> None:
         file = self.pane.file
         if file is not None and (file.buffer.modified or file.buffer.banner):
+            if file.buffer.banner == "conflict":
+                self.undecided.emit()
+                return
             if file.buffer.banner in ("deleted", "gone"):
                 self.buffers.keep_mine(file)
             self.pane.error.clear()
@@ -211,7 +215,7 @@ class EditorControl(QObject):
                 tail = ref.rel[len(before.rel) :]
                 address = Address(self._update.context, new + tail)
                 self.buffers.renamed(
-                    ref, editor_state.FileRef(ref.home, ref.store, after.rel + tail), address
+                    ref, editor_state.FileRef(ref.home, after.store, after.rel + tail), address
                 )
         if self.pane.file is not None:
             self.pane.refresh()

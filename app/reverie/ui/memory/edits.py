@@ -5,7 +5,7 @@ A job's end only says that it worked; the tree moves when the watcher has seen i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
@@ -22,12 +22,13 @@ REMEMBERED = 50
 
 
 class Edits(QObject):
-    """`created(path)`, `renamed(old, new)`, `deleted(path)`, `undone(sentence, path)`,
+    """`created(path)`, `renamed(old, new)`, `deleted(path)`, `pinned()`, `undone(sentence, path)`,
     `failed(MendableError)`."""
 
     created = Signal(str)
     renamed = Signal(str, str)
     deleted = Signal(str)
+    pinned = Signal()
     undone = Signal(str, str)
     failed = Signal(object)
 
@@ -79,15 +80,16 @@ class Edits(QObject):
 
         self._submit(session, "delete a memory", work, done)
 
-    def pin(self, session: HomeSession, context: ScopeContext, path: str, pinned: bool) -> None:
-        workbench = session.workbench
+    def pin(self, session: HomeSession, context: ScopeContext, paths: Sequence[str], pinned: bool) -> None:
+        workbench, chosen = session.workbench, tuple(paths)
 
         def work(_control: JobControl) -> Undo:
-            return workbench.pin(context, path, pinned)
+            return workbench.pin_all(context, chosen, pinned)
 
         def done(undo: Undo) -> None:
             """The pin shows when the sidecar was read again."""
             self._remember(session, undo)
+            self.pinned.emit()
 
         self._submit(session, "pin a memory", work, done)
 
@@ -127,8 +129,8 @@ class Edits(QObject):
             self.failed.emit(error)
 
         def done(sentence: str) -> None:
-            if undo.kind == "rename":
-                self.renamed.emit(undo.new_path, undo.path)
+            for old, new in renames_of(undo):
+                self.renamed.emit(new, old)
             self.undone.emit(sentence, undo.path)
 
         session.lanes.scan.submit("undo", work, done=done, failed=failed)
@@ -148,3 +150,10 @@ class Edits(QObject):
             self.failed.emit(error)
 
         session.lanes.scan.submit(name, work, done=done, failed=failed)
+
+
+def renames_of(undo: Undo) -> list[tuple[str, str]]:
+    """(old path, new path) of everything that a change has moved."""
+    if undo.kind == "rename" and not undo.steps:
+        return [(undo.path, undo.new_path)]
+    return [*undo.moved.items(), *(pair for step in undo.steps for pair in renames_of(step))]

@@ -12,25 +12,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
-from reverie.homes.base import Scope
 from reverie.ui.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Situation
 from reverie.ui.icons import Icons
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.buffers import Buffers
-from reverie.ui.memory.dialogs import PathDialog
+from reverie.ui.memory.co_editing_control import CoEditing
 from reverie.ui.memory.draft_keeper import DraftKeeper
 from reverie.ui.memory.draft_offers import DraftOffers
 from reverie.ui.memory.editor import EditorPane
 from reverie.ui.memory.editor_control import EditorControl
-from reverie.ui.memory.edits import Edits
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
+from reverie.ui.memory.hand_control import HandControl
 from reverie.ui.memory.heading import EmptyPage, Heading
 from reverie.ui.memory.history.control import HistoryControl
+from reverie.ui.memory.lint_control import LintControl
 from reverie.ui.memory.orphans.control import OrphansControl
 from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.tree_model import MemoryTreeModel
@@ -39,12 +39,9 @@ from reverie.ui.memory.tree_nodes import (
     FileData,
     FolderData,
     RowData,
-    parse_shown,
-    path_of,
 )
 from reverie.ui.memory.tree_view import MemoryTreeView
 from reverie.ui.session import HomeSession, Lanes, TreeUpdate
-from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, UNIT, theme_of
 
 if TYPE_CHECKING:
@@ -68,8 +65,6 @@ class MemoryTab(QWidget):
         super().__init__(parent)
         self._session: HomeSession | None = None
         self._update: TreeUpdate | None = None
-        self._select_when_there = ""
-        self._focus_when_there = False
         self._hit_when_there: Hit | None = None
         self.model = MemoryTreeModel(now, self)
         self.tree = MemoryTreeView(self.model, icons)
@@ -82,11 +77,14 @@ class MemoryTab(QWidget):
         self.pane = EditorPane(icons)
         self.buffers = Buffers(theme_of(self.palette()), self)
         self.editor = EditorControl(self.pane, self.buffers, icons, self)
+        self.co_editing = CoEditing(self.editor, self.pane, self.buffers, icons, self)
         self.keeper = DraftKeeper(self.buffers, self.pane, now, self)
         self.drafts = DraftOffers(self.keeper, self.buffers, self.pane, icons, self)
-        self.edits = Edits(self)
+        self.hand = HandControl(self)
+        self.edits = self.hand.edits
         self.dreams = FooterControl(self.footer, lanes, icons, self)
         self.history = HistoryControl(self, lanes, icons, now)
+        self.lint = LintControl(self, icons)
         self.orphans = OrphansControl(self, icons)
         self.no_home = EmptyPage(icons, "home")
         self.notice = EmptyPage(icons, "orphan")
@@ -139,12 +137,6 @@ class MemoryTab(QWidget):
         self.editor.state_changed.connect(self.drafts.follow)
         self.editor.was_read.connect(self._on_was_read)
         self.dreams.state_changed.connect(self.situation_changed)
-        self.edits.created.connect(self._on_created)
-        self.edits.renamed.connect(self._on_renamed)
-        self.edits.deleted.connect(self._on_deleted)
-        self.edits.undone.connect(self._on_undone)
-        self.edits.failed.connect(self._on_edit_failed)
-        self.undo_bar.chosen.connect(self._on_undo_chosen)
         self.search.opened.connect(self.open_hit)
         self.search.left.connect(self._on_search_left)
 
@@ -178,8 +170,8 @@ class MemoryTab(QWidget):
         self.drafts.set_session(session)
         self.dreams.set_session(session)
         self.history.set_session(session)
-        self.edits.forget()
-        self.undo_bar.clear()
+        self.lint.set_session(session)
+        self.hand.forget()
         self._show_page(self.splitter if session is not None else self.no_home)
 
     def _wiring(self, session: HomeSession):  # type: ignore[no-untyped-def]
@@ -220,14 +212,25 @@ class MemoryTab(QWidget):
         self._update = update
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
+        self.lint.follow(update)
         self.model.set_modified(self.editor.unsaved_paths())
-        if self._select_when_there and self.tree.select_path(self._select_when_there):
-            self._select_when_there = ""
-            if self._focus_when_there:
-                self.editor.open(self.tree.current_data(), focus=True)
+        self.hand.select_wanted()
         if self._hit_when_there is not None and self._open_here(self._hit_when_there):
             self._hit_when_there = None
         self.situation_changed.emit()
+
+    @property
+    def session(self) -> HomeSession | None:
+        return self._session
+
+    @property
+    def update_(self) -> TreeUpdate | None:
+        """The trees as they were shown last."""
+        return self._update
+
+    def selected_rows(self) -> tuple[RowData, ...]:
+        """Everything that is selected in the tree, the current row first."""
+        return self.tree.selected_rows()
 
     @property
     def has_full_tree(self) -> bool:
@@ -283,40 +286,6 @@ class MemoryTab(QWidget):
         self.model.set_modified(self.editor.unsaved_paths())
         self.situation_changed.emit()
 
-    # Hand edits
-
-    def new_memory(self) -> None:
-        update = self._update
-        if update is None or self._session is None:
-            return
-        scopes = [scope for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
-                  if update.view.scopes[scope].root is not None]  # fmt: skip
-        scope, folder = self._place()
-        asked = PathDialog.ask_new(self, scopes, scope, folder, self._is_taken)
-        if asked is not None:
-            self.edits.create(self._session, update.context, asked.path, asked.description)
-
-    def rename_selected(self) -> None:
-        data = self.tree.current_data()
-        if isinstance(data, FileData | FolderData) and self._session is not None and self._update is not None:
-            rel = data.file.rel if isinstance(data, FileData) else data.rel
-            new_path = PathDialog.ask_rename(self, data.scope, rel, self._is_taken)
-            if new_path is not None:
-                self.edits.rename(self._session, self._update.context, data.path, new_path)
-
-    def delete_selected(self) -> None:
-        data = self.tree.current_data()
-        if isinstance(data, FileData | FolderData) and self._session is not None and self._update is not None:
-            self.edits.delete(self._session, self._update.context, data.path)
-            self.tree.select_after_removal(data.path)
-
-    def toggle_pin(self) -> None:
-        data = self.tree.current_data()
-        if isinstance(data, FileData) and self._session is not None and self._update is not None:
-            pinned = data.file.usage.pinned
-            self.edits.pin(self._session, self._update.context, data.path, not pinned)
-            self.situation_changed.emit()  # the action's check mark waits for the sidecar, too
-
     def edit_selected(self) -> None:
         self._on_opened(self.tree.current_data())
 
@@ -364,75 +333,10 @@ class MemoryTab(QWidget):
         self.editor.open(self.tree.current_data(), focus=True)
         return True
 
-    def copy_path(self) -> None:
-        path = path_of(self.tree.current_data())
-        if path:
-            QGuiApplication.clipboard().setText(path)
-
     def mark_seen(self) -> None:
         """Take the badges away."""
         if self._session is not None:
             self._session.mark_seen()
-
-    def _place(self) -> tuple[Scope, str]:
-        """Where a new memory would go: beside or inside what is selected."""
-        path = path_of(self.tree.current_data())
-        parsed = parse_shown(path) if path else None
-        if parsed is None:
-            keys = self.tree.current_scope()
-            return (Scope(keys) if keys else Scope.WORKSPACE), ""
-        scope, segments = parsed
-        if isinstance(self.tree.current_data(), FileData):
-            segments = segments[:-1]
-        return scope, "/".join(segments)
-
-    def _is_taken(self, path: str) -> bool:
-        tree = self.model.memory_tree
-        return path in tree.files or path in tree.folders
-
-    @Slot(str)
-    def _on_created(self, path: str) -> None:
-        self._select_soon(path, focus=True)
-
-    @Slot(str, str)
-    def _on_renamed(self, old: str, new: str) -> None:
-        self.editor.renamed(old, new)
-        self._select_soon(new, focus=False)
-        self._offer_undo(self.tr("Renamed {old} to {new}").format(old=_name(old), new=_name(new)))
-
-    @Slot(str)
-    def _on_deleted(self, path: str) -> None:
-        self._offer_undo(self.tr("Deleted {name}").format(name=_name(path)))
-
-    @Slot(str, str)
-    def _on_undone(self, sentence: str, path: str) -> None:
-        self.undo_bar.say(visible(sentence))
-        self._select_soon(path, focus=False)
-        self.situation_changed.emit()
-
-    @Slot(object)
-    def _on_edit_failed(self, error: MendableError) -> None:
-        self.tree.forget_removal()
-        self.undo_bar.say_error(error)
-        self.situation_changed.emit()
-
-    def _offer_undo(self, sentence: str) -> None:
-        buttons = [("undo", self.tr("Undo"), self.tr("Take it back"))] if self.edits.last is not None else []
-        self.undo_bar.say(sentence, buttons=buttons)
-        self.situation_changed.emit()
-
-    @Slot(str)
-    def _on_undo_chosen(self, _key: str) -> None:
-        self.edits.undo()
-
-    def _select_soon(self, path: str, *, focus: bool) -> None:
-        """Select `path` as soon as the watcher has brought it; it may be there already."""
-        self._focus_when_there = focus
-        self._select_when_there = path
-        if self.tree.select_path(path):
-            self._select_when_there = ""
-            if focus:
-                self.editor.open(self.tree.current_data(), focus=True)
 
     # What is possible
 
@@ -453,7 +357,8 @@ class MemoryTab(QWidget):
             writable=file is not None and not file.read_only and not file.saving,
             modified=file is not None and (file.buffer.modified or file.buffer.banner in ("deleted", "gone")),
             any_modified=bool(self.buffers.unsaved()),
-            undo=self.edits.last is not None,
+            conflicts=file is not None and bool(file.conflicts),
+            undo=self.hand.last is not None,
             running=self.dreams.jobs.running,
             can_consolidate=not self.dreams.obstacle,
         )
@@ -491,7 +396,3 @@ class _Column(QWidget):
         if layout is None or not layout.hasHeightForWidth():
             return hint
         return QSize(hint.width(), max(hint.height(), layout.minimumHeightForWidth(max(1, self.width()))))
-
-
-def _name(path: str) -> str:
-    return visible(path.rpartition("/")[2])

@@ -6,11 +6,13 @@ Names, descriptions and reasons come from disk: they are shown escaped, tool tip
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import json
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QModelIndex, QObject, Qt
+from PySide6.QtCore import QByteArray, QMimeData, QModelIndex, QObject, Qt, Signal
 
 from reverie.ui import words
 from reverie.ui.memory.findings import headline, is_marked
@@ -22,18 +24,19 @@ from reverie.ui.memory.tree_nodes import (
     MemoryTree,
     NoticeData,
     ScopeData,
+    name_problem,
     path_keys,
     path_of,
 )
-from reverie.ui.node_model import BRANCH_FLAGS, LEAF_FLAGS, NOTICE_FLAGS, NodeModel
+from reverie.ui.node_model import BRANCH_FLAGS, LEAF_FLAGS, NOTICE_FLAGS, AnyIndex, NodeModel
 from reverie.ui.row_delegate import ROW_ROLE, RowLook
 from reverie.ui.rows import Node
 from reverie.ui.shown import as_tooltip, human_size, visible
 
-_USER = int(Qt.ItemDataRole.UserRole)
-
 if TYPE_CHECKING:
     from reverie.memory.lint import LintFinding
+
+_USER = int(Qt.ItemDataRole.UserRole)
 
 
 class Role(IntEnum):
@@ -51,18 +54,32 @@ class Role(IntEnum):
     DATA = _USER + 10  # the node's data
 
 
+PATHS_MIME = "application/x-reverie-memory-paths"
 _DISPLAY = int(Qt.ItemDataRole.DisplayRole)
 _TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)
 _ACCESSIBLE = int(Qt.ItemDataRole.AccessibleTextRole)
 _EDIT = int(Qt.ItemDataRole.EditRole)
 
 
+_ROW_FLAGS = Qt.ItemFlag.ItemIsEditable | Qt.ItemFlag.ItemIsDragEnabled
+_FILE_FLAGS = LEAF_FLAGS | _ROW_FLAGS
+_FOLDER_FLAGS = BRANCH_FLAGS | _ROW_FLAGS | Qt.ItemFlag.ItemIsDropEnabled
+_SCOPE_FLAGS = BRANCH_FLAGS | Qt.ItemFlag.ItemIsDropEnabled
+
+
 class MemoryTreeModel(NodeModel):
-    """Three roots: Workspace, Project, Global. Call `show_tree`; mark unsaved files with `set_modified`."""
+    """Three roots: Workspace, Project, Global. Call `show_tree`; mark unsaved files with `set_modified`.
+
+    What a person asks for in the tree is only told, and shows when the files have changed:
+    `rename_asked(path, new name)`, `move_asked(paths, folder)`."""
+
+    rename_asked = Signal(str, str)
+    move_asked = Signal(object, str)
 
     def __init__(self, now: Callable[[], int], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._now = now
+        self._token = f"{os.getpid()}-{id(self)}"
         self._modified: frozenset[str] = frozenset()
         self._lint: Mapping[str, tuple[LintFinding, ...]] = {}
         self.memory_tree: MemoryTree = EMPTY
@@ -109,10 +126,84 @@ class MemoryTreeModel(NodeModel):
         match node.data:
             case NoticeData():
                 return NOTICE_FLAGS
-            case ScopeData() | FolderData():
-                return BRANCH_FLAGS
+            case ScopeData():
+                return _SCOPE_FLAGS
+            case FolderData():
+                return _FOLDER_FLAGS
+            case FileData():
+                return _FILE_FLAGS
             case _:
                 return LEAF_FLAGS
+
+    # Asking for another name or place
+
+    def is_taken(self, path: str) -> bool:
+        """Whether there is a file or folder at a memory path."""
+        return path in self.memory_tree.files or path in self.memory_tree.folders
+
+    def name_problem(self, path: str, name: str, *, also_same: bool = True) -> str:
+        """Why the row at `path` cannot be called `name`; empty if it can. `also_same`: its own name is
+        one."""
+        target = f"{path.rpartition('/')[0]}/{name}"
+        if not name:
+            return self.tr("Give it a name.")
+        if target == path:
+            return self.tr("That is its name already.") if also_same else ""
+        if "/" in name:
+            return self.tr("A name has no slash; “Move to…” moves it.")
+        if name.startswith("."):
+            return self.tr("A name that begins with a dot is never listed.")
+        if self.is_taken(target):
+            return self.tr("Something is there already.")
+        problem = name_problem(target)
+        return self.tr("Not a valid name: {problem}").format(problem=problem) if problem else ""
+
+    def setData(self, index: AnyIndex, value: Any, role: int = int(Qt.ItemDataRole.EditRole)) -> bool:
+        """A person typed another name: told on, nothing is changed here."""
+        path = str(index.data(Role.PATH) or "")
+        name = str(value).strip()
+        if role == _EDIT and path and not self.name_problem(path, name):
+            self.rename_asked.emit(path, name)
+        return False
+
+    def supportedDropActions(self) -> Qt.DropAction:
+        return Qt.DropAction.MoveAction
+
+    def mimeTypes(self) -> list[str]:
+        return [PATHS_MIME]
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        """The paths, for this very model; as text for everybody else."""
+        paths = [path for index in indexes if (path := str(index.data(Role.PATH) or ""))]
+        data = QMimeData()
+        data.setText("\n".join(paths))
+        document = {"model": self._token, "paths": paths}
+        data.setData(PATHS_MIME, QByteArray(json.dumps(document).encode()))
+        return data
+
+    def canDropMimeData(
+        self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: AnyIndex
+    ) -> bool:
+        # A scope that is not there takes the drop too: what was dropped is then told why it stays.
+        return bool(self._dropped(data)) and bool(index_path(parent))
+
+    def dropMimeData(
+        self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: AnyIndex
+    ) -> bool:
+        paths, folder = self._dropped(data), index_path(parent)
+        if paths and folder:
+            self.move_asked.emit(paths, folder)
+        return False
+
+    def _dropped(self, data: QMimeData) -> tuple[str, ...]:
+        """The paths that were dragged out of this very tree as it is now."""
+        try:
+            document = json.loads(bytes(data.data(PATHS_MIME).data()) or b"{}")
+        except ValueError:
+            return ()
+        if document.get("model") != self._token:
+            return ()
+        return tuple(path for path in document["paths"] if self.is_taken(path))
 
     def value(self, node: Node, role: int) -> Any:
         data = node.data
@@ -125,6 +216,8 @@ class MemoryTreeModel(NodeModel):
                 return _kind(data)
             case Role.PATH:
                 return path_of(data)
+            case _ if role == _EDIT and isinstance(data, FileData | FolderData):
+                return data.name
             case _ if role in (_DISPLAY, _EDIT):
                 return self._look(data).name
             case _ if role == _TOOLTIP:
@@ -266,3 +359,8 @@ _KINDS: dict[type, str] = {
 
 def _kind(data: Any) -> str:
     return _KINDS.get(type(data), "")
+
+
+def index_path(index: AnyIndex) -> str:
+    """The memory path of an index; empty if it has none."""
+    return str(index.data(Role.PATH) or "") if index.isValid() else ""

@@ -14,10 +14,10 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QTreeView, QWidget
 
 from reverie.ui.icons import Icons
+from reverie.ui.memory.tree_edit import TreeDelegate, select_stem
 from reverie.ui.memory.tree_model import MemoryTreeModel
-from reverie.ui.memory.tree_nodes import SCOPES, FileData, MemoryTree, RowData, ScopeData, path_of
+from reverie.ui.memory.tree_nodes import SCOPES, FileData, FolderData, MemoryTree, RowData, ScopeData, path_of
 from reverie.ui.node_model import AnyIndex
-from reverie.ui.row_delegate import RowDelegate
 from reverie.ui.theme import CalmSelection
 
 _NEAR_END = 50
@@ -43,17 +43,20 @@ class MemoryTreeView(QTreeView):
         self._typed = ""
         self._typed_at = 0.0
         self.setModel(model)
-        self.setItemDelegate(RowDelegate(icons, self))
+        self.setItemDelegate(TreeDelegate(icons, self))
         CalmSelection(self)
         self.setHeaderHidden(True)
         self.setUniformRowHeights(True)
         self.setAccessibleName(self.tr("Memories"))
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setIndentation(16)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
+        self.setDefaultDropAction(Qt.DropAction.MoveAction)
+        self.setAutoExpandDelay(700)
         self.setMouseTracking(True)
         self.expanded.connect(self._on_expanded)
         self.collapsed.connect(self._on_collapsed)
@@ -87,6 +90,20 @@ class MemoryTreeView(QTreeView):
 
     def current_data(self) -> RowData | None:
         return self.data_at(self.currentIndex())
+
+    def selected_rows(self) -> tuple[RowData, ...]:
+        """What is selected, in no order that means anything, the current row first."""
+        current = self.currentIndex()
+        chosen = self.selectionModel().selectedIndexes()
+        indexes = [current, *(index for index in chosen if index != current)] if current in chosen else chosen
+        return tuple(data for index in indexes if (data := self.data_at(index)) is not None)
+
+    def edit_name(self) -> None:
+        """Let a person type another name into the current row."""
+        if isinstance(self.current_data(), FileData | FolderData):
+            self.scrollTo(self.currentIndex())
+            self.edit(self.currentIndex())
+            select_stem(self.indexWidget(self.currentIndex()))
 
     def select_path(self, path: str, *, tell: bool = True) -> bool:
         """Select and show a memory path; False if there is no such row."""

@@ -1,0 +1,76 @@
+"""The name of a row, edited in its place: the delegate's editor, with the agent's own rules as one types.
+
+A name that cannot be used is not taken by Enter, and says why as a tool tip; Escape leaves it. The model only
+tells that a person wants another name; the row changes when the file has.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QValidator
+from PySide6.QtWidgets import QLineEdit, QStyleOptionViewItem, QToolTip, QWidget
+
+from reverie.ui.memory.tree_model import MemoryTreeModel, Role
+from reverie.ui.row_delegate import RowDelegate
+from reverie.ui.theme import GAP, UNIT
+
+_SIGN = 16
+
+
+class NameValidator(QValidator):
+    """Acceptable is what may be the new name of the row at `path`."""
+
+    def __init__(self, model: MemoryTreeModel, path: str, parent: QObject) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._path = path
+
+    def validate(self, text: str, place: int) -> object:
+        acceptable = not self._model.name_problem(self._path, text.strip())
+        state = QValidator.State.Acceptable if acceptable else QValidator.State.Intermediate
+        return state, text, place
+
+
+def select_stem(editor: QWidget | None) -> None:
+    """The name without its ending is what one types over; a view that opens an editor selects all of it."""
+    if isinstance(editor, QLineEdit):
+        stem = editor.text().rfind(".")
+        editor.setSelection(0, stem if stem > 0 else len(editor.text()))
+
+
+class TreeDelegate(RowDelegate):
+    """Draws as every row is drawn, and edits names."""
+
+    def createEditor(
+        self, parent: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QWidget:
+        field = QLineEdit(parent)
+        field.setAccessibleName(self.tr("New name"))
+        model = index.model()
+        if isinstance(model, MemoryTreeModel):
+            field.setProperty("path", index.data(Role.PATH))
+            field.setValidator(NameValidator(model, index.data(Role.PATH), field))
+            field.textChanged.connect(self._tell)
+        return field
+
+    def setEditorData(self, editor: QWidget, index: QModelIndex | QPersistentModelIndex) -> None:
+        if not isinstance(editor, QLineEdit) or editor.isModified():
+            return  # the row changed outside while somebody types
+        editor.setText(str(index.data(Qt.ItemDataRole.EditRole)))
+
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        editor.setGeometry(option.rect.adjusted(UNIT // 2 + _SIGN + GAP // 2, 0, -GAP, 0))
+
+    def _tell(self, text: str) -> None:
+        field = self.sender()
+        view = self.parent()
+        if not isinstance(field, QLineEdit) or not isinstance(view, QWidget):
+            return
+        model = getattr(view, "model", lambda: None)()
+        problem = ""
+        if isinstance(model, MemoryTreeModel):
+            problem = model.name_problem(str(field.property("path")), text.strip(), also_same=False)
+        at = field.mapToGlobal(field.rect().bottomLeft())
+        QToolTip.showText(at, problem, field) if problem else QToolTip.hideText()
