@@ -195,6 +195,7 @@ def test_modes_zoom_and_wishes_and_what_the_agent_does_not_read(
 ) -> None:
     driver = _opened(windows, home)
     view, text = driver.pane.view, driver.pane.text
+    _undo_survives_a_save(driver)
     driver.do("editor.side")
     preview = _preview(view)
     assert text.isVisible()
@@ -226,6 +227,18 @@ def test_modes_zoom_and_wishes_and_what_the_agent_does_not_read(
     driver.do("editor.zoom-reset")
     assert text.font().pointSizeF() == size
     _shows_the_cut(driver)
+
+
+def _undo_survives_a_save(driver: Driver) -> None:
+    """Ctrl+Z goes back behind what was saved."""
+    document = driver.pane.text.document()
+    driver.do("file.save")
+    driver.until(lambda: not document.isModified())
+    document.undo()
+    assert document.toPlainText() != TEXT
+    assert document.isModified()
+    document.redo()
+    assert document.toPlainText() == TEXT
 
 
 def _settings(windows: Windows) -> str:
