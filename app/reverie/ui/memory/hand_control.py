@@ -46,6 +46,7 @@ class HandControl(QObject):
         self.edits.failed.connect(self._on_failed)
         tab.undo_bar.chosen.connect(self._on_undo_chosen)
         tab.model.rename_asked.connect(self._rename)
+        tab.tree.name_judged.connect(self._on_name_judged)
         tab.model.move_asked.connect(self._drop)
 
     @property
@@ -73,6 +74,13 @@ class HandControl(QObject):
     def rename_selected(self) -> None:
         """In its place."""
         self._tab.tree.edit_name()
+
+    @Slot(str)
+    def _on_name_judged(self, problem: str) -> None:
+        if problem:
+            self._tab.undo_bar.say(problem, tone="warn")
+        else:
+            self._tab.undo_bar.clear()
 
     @Slot(str, str)
     def _rename(self, path: str, name: str) -> None:

@@ -1,18 +1,18 @@
 """The name of a row, edited in its place: the delegate's editor, with the agent's own rules as one types.
 
-A name that cannot be used is not taken by Enter, and says why as a tool tip; Escape leaves it. The model only
+A name that cannot be used is not taken by Enter, and it is said why; Escape leaves it. The model only
 tells that a person wants another name; the row changes when the file has.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt
-from PySide6.QtGui import QValidator
-from PySide6.QtWidgets import QLineEdit, QStyleOptionViewItem, QToolTip, QWidget
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QPalette, QValidator
+from PySide6.QtWidgets import QLineEdit, QStyleOptionViewItem, QWidget
 
 from reverie.ui.memory.tree_model import MemoryTreeModel, Role
 from reverie.ui.row_delegate import RowDelegate
-from reverie.ui.theme import GAP, UNIT
+from reverie.ui.theme import GAP, UNIT, theme_of
 
 _SIGN = 16
 
@@ -24,6 +24,10 @@ class NameValidator(QValidator):
         super().__init__(parent)
         self._model = model
         self._path = path
+
+    def problem(self, text: str) -> str:
+        """Why it cannot be the name; its own name is none."""
+        return self._model.name_problem(self._path, text.strip(), also_same=False)
 
     def validate(self, text: str, place: int) -> object:
         acceptable = not self._model.name_problem(self._path, text.strip())
@@ -39,7 +43,10 @@ def select_stem(editor: QWidget | None) -> None:
 
 
 class TreeDelegate(RowDelegate):
-    """Draws as every row is drawn, and edits names."""
+    """Draws as every row is drawn, and edits names. `judged(str)`: why what is typed cannot be the name, or
+    nothing."""
+
+    judged = Signal(str)
 
     def createEditor(
         self, parent: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -48,9 +55,8 @@ class TreeDelegate(RowDelegate):
         field.setAccessibleName(self.tr("New name"))
         model = index.model()
         if isinstance(model, MemoryTreeModel):
-            field.setProperty("path", index.data(Role.PATH))
             field.setValidator(NameValidator(model, index.data(Role.PATH), field))
-            field.textChanged.connect(self._tell)
+            field.textChanged.connect(self._judge)
         return field
 
     def setEditorData(self, editor: QWidget, index: QModelIndex | QPersistentModelIndex) -> None:
@@ -63,14 +69,16 @@ class TreeDelegate(RowDelegate):
     ) -> None:
         editor.setGeometry(option.rect.adjusted(UNIT // 2 + _SIGN + GAP // 2, 0, -GAP, 0))
 
-    def _tell(self, text: str) -> None:
+    @Slot(str)
+    def _judge(self, text: str) -> None:
         field = self.sender()
-        view = self.parent()
-        if not isinstance(field, QLineEdit) or not isinstance(view, QWidget):
+        if not isinstance(field, QLineEdit):
             return
-        model = getattr(view, "model", lambda: None)()
-        problem = ""
-        if isinstance(model, MemoryTreeModel):
-            problem = model.name_problem(str(field.property("path")), text.strip(), also_same=False)
-        at = field.mapToGlobal(field.rect().bottomLeft())
-        QToolTip.showText(at, problem, field) if problem else QToolTip.hideText()
+        validator = field.validator()
+        problem = validator.problem(text) if isinstance(validator, NameValidator) else ""
+        palette = QPalette()
+        if problem:
+            palette.setColor(QPalette.ColorRole.Text, theme_of(field.palette()).bad_text)
+        field.setPalette(palette)
+        field.setAccessibleDescription(problem)
+        self.judged.emit(problem)

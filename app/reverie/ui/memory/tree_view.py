@@ -28,10 +28,11 @@ Keys = tuple[str, ...]
 
 class MemoryTreeView(QTreeView):
     """`picked(object)`: a person selected another row (its data, or None). `opened(object)`: Enter or double
-    click."""
+    click. `name_judged(str)`: why the name that is typed into a row cannot be, or nothing."""
 
     picked = Signal(object)
     opened = Signal(object)
+    name_judged = Signal(str)
 
     def __init__(self, model: MemoryTreeModel, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,7 +44,9 @@ class MemoryTreeView(QTreeView):
         self._typed = ""
         self._typed_at = 0.0
         self.setModel(model)
-        self.setItemDelegate(TreeDelegate(icons, self))
+        delegate = TreeDelegate(icons, self)
+        delegate.judged.connect(self.name_judged)
+        self.setItemDelegate(delegate)
         CalmSelection(self)
         self.setHeaderHidden(True)
         self.setUniformRowHeights(True)

@@ -1,0 +1,173 @@
+"""In the tree: another name in its place, dragging, several at once, and one Undo for all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
+from ui_windows import SEVERAL, Driver, Windows
+
+from helpers.samples import copy_sample
+from reverie.homes.base import Scope
+from reverie.ui.memory import move_dialog
+from reverie.ui.memory.move_dialog import MoveDialog
+from reverie.ui.memory.tree_nodes import FileData
+
+DEPLOY = "/memories/project/deploy.md"
+G, P = "/memories/global", "/memories/project"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return copy_sample("mux-home", tmp_path)
+
+
+def select(driver: Driver, *paths: str) -> None:
+    """As Ctrl and clicks do; the last one is current."""
+    driver.tree.select_path(paths[0])
+    flags = QItemSelectionModel.SelectionFlag
+    for path in paths[1:]:
+        index = driver.tab.model.index_at(path, reveal=True)
+        driver.tree.selectionModel().setCurrentIndex(index, flags.Select | flags.Rows)
+
+
+def drag(driver: Driver, paths: list[str], onto: str) -> bool:
+    """As a drag does it, without a mouse; whether the place took it."""
+    model = driver.tab.model
+    data = model.mimeData([model.index_at(path, reveal=True) for path in paths])
+    parent = model.index_at(onto, reveal=True)
+    move = Qt.DropAction.MoveAction
+    if not model.canDropMimeData(data, move, -1, -1, parent):
+        return False
+    assert not model.dropMimeData(data, move, -1, -1, parent), "rows go when the files have gone"
+    return True
+
+
+def type_name(driver: Driver, name: str) -> QLineEdit:
+    driver.do("memory.rename")
+    field = driver.tree.viewport().findChild(QLineEdit)
+    assert isinstance(field, QLineEdit)
+    field.selectAll()
+    QTest.keyClicks(field, name)
+    return field
+
+
+def test_one_day_in_the_tree(windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = windows.open(home)
+    tree, model = driver.tree, driver.tab.model
+
+    # Another name, in its place.
+    tree.select_path(DEPLOY)
+    driver.do("memory.rename")
+    field = tree.viewport().findChild(QLineEdit)
+    assert isinstance(field, QLineEdit)
+    assert (field.text(), field.selectedText()) == ("deploy.md", "deploy")
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    driver.until(lambda: tree.viewport().findChild(QLineEdit) is None)
+    field = type_name(driver, "architecture.md")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert tree.viewport().findChild(QLineEdit) is field, "a name that is taken is not taken by Enter"
+    assert driver.tab.undo_bar.text == field.accessibleDescription() == "Something is there already."
+    field.selectAll()
+    QTest.keyClicks(field, "shipping.md")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    driver.until(lambda: "shipping.md" in driver.paths() and "deploy.md" not in driver.paths())
+    driver.until(lambda: tree.current_data() == model.file_at(f"{P}/shipping.md"))
+    driver.settle()
+    driver.do("memory.undo")
+    driver.until(lambda: "deploy.md" in driver.paths())
+
+    # Several onto another scope; what is open goes along with what was typed.
+    file = driver.open(DEPLOY)
+    driver.type("mine\n")
+    assert drag(driver, [DEPLOY, f"{P}/api"], G)
+    driver.until(lambda: "deploy.md" in driver.paths(Scope.GLOBAL) and "deploy.md" not in driver.paths())
+    driver.until(lambda: not any(path.startswith("api/") for path in driver.paths()))
+    assert file.buffer.address.path == f"{G}/deploy.md"
+    assert file.content.startswith("mine\n")
+    assert "2 memories and folders" in driver.tab.undo_bar.text or "memories" in driver.tab.undo_bar.text
+    driver.settle()
+    driver.tab.undo_bar.button("undo").click()
+    driver.until(lambda: "deploy.md" in driver.paths() and "deploy.md" not in driver.paths(Scope.GLOBAL))
+    driver.until(lambda: any(path.startswith("api/") for path in driver.paths()))
+    assert file.buffer.address.path == DEPLOY
+    driver.settle()
+
+    # A name that is taken asks, and cancelling moves nothing.
+    (home / "memory/global/deploy.md").write_text("theirs\n")
+    driver.until(lambda: "deploy.md" in driver.paths(Scope.GLOBAL))
+    answers = [False, True]
+    asked: list[Any] = []
+
+    def ask(_parent: Any, names: Any) -> bool:
+        asked.append(names)
+        return answers.pop(0)
+
+    monkeypatch.setattr(move_dialog, "ask_keep_both", ask)
+    assert drag(driver, [DEPLOY], G)
+    assert drag(driver, [DEPLOY], G)
+    driver.until(lambda: "deploy 2.md" in driver.paths(Scope.GLOBAL))
+    assert asked == [["deploy.md"], ["deploy.md"]]
+    assert (home / "memory/global/deploy.md").read_text() == "theirs\n"
+    driver.settle()
+
+    # Several pinned and deleted as one, and taken back in reverse.
+    pair = [f"{G}/deploy.md", f"{G}/testing-old.md"]
+    select(driver, *pair)
+    assert {row.path for row in driver.tab.selected_rows() if isinstance(row, FileData)} == set(pair)
+    driver.do("memory.copy-path")
+    driver.do("memory.pin")
+    driver.until(lambda: all(driver.file(path).file.usage.pinned for path in pair))
+    driver.do("memory.delete")
+    driver.until(lambda: not {"deploy.md", "testing-old.md"} & driver.paths(Scope.GLOBAL))
+    driver.settle()
+    driver.do("memory.undo")
+    driver.until(lambda: driver.paths(Scope.GLOBAL) >= {"deploy.md", "testing-old.md"})
+    driver.until(lambda: all(driver.file(path).file.usage.pinned for path in pair))
+    driver.settle()
+    driver.do("memory.undo")
+    driver.until(lambda: not any(driver.file(path).file.usage.pinned for path in pair))
+
+
+def test_what_cannot_be_dropped_is_refused_with_a_sentence(windows: Windows, home: Path) -> None:
+    driver = windows.open(home, SEVERAL)
+    note = f"{G}/{sorted(path for path in driver.paths(Scope.GLOBAL) if '/' not in path)[0]}"
+    bar = driver.tab.undo_bar
+    assert drag(driver, [note], G)
+    assert "already" in bar.text
+    assert drag(driver, [note], P)
+    assert "Nothing was moved" in bar.text
+    assert len(bar.text) > len("Nothing was moved. "), "and why"
+    model = driver.tab.model
+    foreign = QMimeData()
+    foreign.setData("application/x-reverie-memory-paths", b'{"model": "another", "paths": ["x"]}')
+    target = model.index_at(G)
+    assert not model.canDropMimeData(foreign, Qt.DropAction.MoveAction, -1, -1, target)
+    foreign.setData("application/x-reverie-memory-paths", b"broken")
+    assert not model.canDropMimeData(foreign, Qt.DropAction.MoveAction, -1, -1, target)
+    taken = {f"{G}/taken.md"}.__contains__
+    dialog = MoveDialog([f"{G}/a.md"], {Scope.WORKSPACE: ["x"], Scope.GLOBAL: ["b/c"]}, taken, driver.window)
+    for name, folder, fine in (
+        ("a.md", "", False),
+        ("b.md", "", True),
+        ("a.md", "b/c", True),
+        ("a.md", "new/place", True),
+        ("", "", False),
+        (".a", "", False),
+        ("a~.md", "", False),
+        ("taken.md", "", False),
+    ):
+        dialog.name.setText(name)
+        dialog.folder.setEditText(folder)
+        assert dialog.accept_button.isEnabled() == fine, (name, folder)
+    dialog.keep_both.setChecked(True)
+    assert dialog.accept_button.isEnabled()
+    assert dict(dialog.plan().targets) == {f"{G}/a.md": f"{G}/taken 2.md"}
+    several = MoveDialog([f"{G}/a.md", f"{G}/b.md"], {Scope.GLOBAL: ["d"]}, taken, driver.window)
+    assert not several.accept_button.isEnabled()
+    several.folder.setEditText("d")
+    assert dict(several.plan().targets) == {f"{G}/a.md": f"{G}/d/a.md", f"{G}/b.md": f"{G}/d/b.md"}
