@@ -173,7 +173,7 @@ def test_a_file_that_changed_since_is_a_conflict_with_both_sides(windows: Window
     file = driver.pane.file
     assert file is not None
     assert file.buffer.banner == "conflict"
-    assert set(driver.pane.banner.keys) == {"reload", "keep", "compare"}
+    assert set(driver.pane.banner.keys) == {"next", "reload", "keep", "compare"}
     assert (home / REL).read_text() == "theirs\n"
     driver.pane.banner.button("reload").click()
     assert file.text == "theirs\n"

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from reverie.errors import MendableError
 from reverie.text.tokens import estimate_tokens
+from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.labels import ElidedLabel, WrapLabel
 from reverie.ui.memory.bars import MessageBar
@@ -41,7 +42,7 @@ _COMPACT = 460
 
 
 class EditorPane(QWidget):
-    """`chosen(str)`: a button of the banner: reload, keep, compare, save, close."""
+    """`chosen(str)`: a button of the banner: next, reload, keep, compare, save, close."""
 
     chosen = Signal(str)
 
@@ -58,6 +59,7 @@ class EditorPane(QWidget):
         self.reason = MessageBar(icons, "read-only", closable=False)
         self.banner = MessageBar(icons, "conflict", closable=False)
         self.banner.chosen.connect(self.chosen)
+        self.merged = MessageBar(icons, "merged")
         self.draft = MessageBar(icons, "draft")
         self.error = MessageBar(icons, "editor-error")
         self.limit = MessageBar(icons, "cap", closable=False)
@@ -94,7 +96,7 @@ class EditorPane(QWidget):
         column.setContentsMargins(0, UNIT, 0, 0)
         column.setSpacing(UNIT)
         column.addLayout(head)
-        for bar in (self.reason, self.banner, self.draft, self.error, self.limit):
+        for bar in (self.reason, self.banner, self.merged, self.draft, self.error, self.limit):
             column.addWidget(bar)
         column.addLayout(self.view.above)
         column.addWidget(self.view.body, 1)
@@ -219,21 +221,9 @@ class EditorPane(QWidget):
         if not banner:
             self.banner.clear()
             return
-        keep = ("keep", self.tr("Keep mine"), self.tr("Your text stays; the next save replaces theirs"))
         close = ("close", self.tr("Close"), self.tr("Close this file"))
         sentence, buttons = {
-            "conflict": (
-                self.tr("This file changed on disk while you were editing it."),
-                [
-                    (
-                        "reload",
-                        self.tr("Reload"),
-                        self.tr("Take the version on disk; Ctrl+Z brings yours back"),
-                    ),
-                    keep,
-                    ("compare", self.tr("Compare"), self.tr("Show both versions")),
-                ],
-            ),
+            "conflict": self._conflict(file),
             "deleted": (
                 self.tr("This file was deleted on disk. Your text is still here."),
                 [("save", self.tr("Save again"), self.tr("Create the file with your text")), close],
@@ -244,6 +234,25 @@ class EditorPane(QWidget):
             ),
         }[banner]
         self.banner.say(sentence, tone="warn", buttons=buttons)
+
+    def _conflict(self, file: OpenFile) -> tuple[str, list[tuple[str, str, str]]]:
+        """What both sides changed, place by place where they could be merged, else as a whole."""
+        reload = ("reload", self.tr("Reload"), self.tr("Take the version on disk; Ctrl+Z brings yours back"))
+        keep = ("keep", self.tr("Keep mine"), self.tr("Your text stays; the next save replaces theirs"))
+        compare = ("compare", self.tr("Compare"), self.tr("Show both versions"))
+        disk = file.buffer.disk
+        if file.conflicts:
+            sentence = words.counted(
+                "1 place was changed by you and on disk.",
+                "%n places were changed by you and on disk.",
+                len(file.conflicts),
+            )
+            decide = ("next", self.tr("Decide"), self.tr("Go to the place and choose whose lines to keep"))
+            return sentence, [decide, reload, keep, compare]
+        sentence = self.tr("This file changed on disk while you were editing it.")
+        if disk is not None and disk.read_only:
+            return f"{sentence} {disk.read_only}", [reload, compare]
+        return sentence, [reload, keep, compare]
 
     @Slot()
     def _on_text_changed(self) -> None:
