@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from test_ui_window import GuiThreadFiles
@@ -12,6 +13,7 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import snapshot
 from reverie.homes.base import Scope
+from reverie.memory import history_log
 from reverie.ui.memory.history.points import PointModel
 from reverie.ui.memory.history.window import CHANGES, CONTENT, LINES, HistoryWindow
 
@@ -37,7 +39,7 @@ def history_has(driver: Driver, window: HistoryWindow, count: int) -> None:
 
 
 def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_it_is_gone(
-    windows: Windows, home: Path
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = windows.open(home)
     before = (home / "memory/global/testing.md").read_bytes()
@@ -90,10 +92,19 @@ def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_
     driver.until(lambda: window.is_read and "typed by hand" in window.text.toPlainText())
     driver.qtbot.keyClick(window.restore, Qt.Key.Key_Space)
     driver.until(lambda: driver.tab.history.dialog is not None)
-    driver.tab.history.dialog.agree.click()
+    dialog = driver.tab.history.dialog
+    assert dialog is not None
+    dialog.agree.click()
     history_has(driver, window, 6)
     assert b"typed by hand" in (home / "memory/global/testing.md").read_bytes()
     driver.until(lambda: "testing.md" in driver.paths(Scope.GLOBAL))
+    # A page of one commit each: what happened long ago is looked for until it is found.
+    monkeypatch.setattr(history_log, "COMMITS_A_PAGE", 1)
+    window.close()
+    driver.tab.history.show_path("/memories/global/preferences.md")
+    history_has(driver, window, 1)
+    window.timeline.who.setCurrentIndex(window.timeline.who.findData("writer"))
+    driver.until(lambda: window.is_read and window.timeline.none.text() == "Nobody of these changed it.")
 
 
 def test_folders_scopes_runs_and_filters(windows: Windows, home: Path) -> None:

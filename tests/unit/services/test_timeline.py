@@ -191,7 +191,8 @@ def test_a_long_timeline_comes_in_pages_that_leave_nothing_out(
     target = desk.target(context, TESTING)
     whole = desk.page(target, limit=1000)
     assert whole.next is None
-    found, start = [], None
+    found: list[TimelinePoint] = []
+    start = None
     while True:
         page = desk.page(target, start, limit=5)
         assert len(page.points) <= 5

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
 
 from reverie.ui import words
@@ -115,12 +115,16 @@ class BlameTable(QTableView):
         self.verticalHeader().setHighlightSections(False)
         self.verticalHeader().setDefaultSectionSize(metrics.height() + UNIT)
         self.horizontalHeader().setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
-        self.horizontalHeader().resizeSection(WHO, metrics.averageCharWidth() * _WHO_CHARS)
         self.horizontalHeader().setDefaultAlignment(
             Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         )
         self.horizontalHeader().setHighlightSections(False)
         self.doubleClicked.connect(self._on_double_click)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wanted = QFontMetrics(self.font()).averageCharWidth() * _WHO_CHARS
+        self.horizontalHeader().resizeSection(WHO, min(wanted, event.size().width() * 2 // 5))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():

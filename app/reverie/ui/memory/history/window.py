@@ -10,6 +10,7 @@ Threading: GUI thread. An answer that nobody waits for any more (another point, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ class HistoryWindow(QDialog):
         self.pages = QTabWidget()
         self.restore = FitPushButton(self.tr("&Restore…"))
         self.restore_one = FitPushButton(self.tr("Restore &only this file…"))
-        self.show_run = FitPushButton(self.tr("Show the &run"))
+        self.show_run = FitPushButton(self.tr("Show the r&un"))
         self._lay_out()
         self._connect()
         self.resize(1080, 640)
@@ -139,6 +140,29 @@ class HistoryWindow(QDialog):
         outer.addWidget(self.title)
         outer.addWidget(self.splitter, 1)
         outer.addWidget(buttons)
+        self._order(buttons.button(QDialogButtonBox.StandardButton.Close))
+
+    def _order(self, close: QWidget) -> None:
+        """Tab goes as one reads."""
+        order = (
+            self.timeline.who,
+            self.timeline.points,
+            self.pages,
+            self.against,
+            self.changes.list,
+            self.diff,
+            self.content.list,
+            self.text,
+            self.lines.table,
+            self.lines.to_point,
+            self.lines.to_run,
+            self.restore,
+            self.restore_one,
+            self.show_run,
+            close,
+        )
+        for one, following in itertools.pairwise(order):
+            QWidget.setTabOrder(one, following)
 
     def _connect(self) -> None:
         self.against.currentIndexChanged.connect(self._show_page)
