@@ -40,6 +40,8 @@ from reverie.services.views import FileText, HandChange, Undo
 
 MOST_REPOSITORIES = 64
 MOST_FILES = 5_000
+MOST_BYTES = 64 << 20
+_MOST_CHECKOUTS = 4
 _SHOWN_AT_MOST = 8 * 1024 * 1024
 _NOTE = ".md"
 
@@ -69,11 +71,12 @@ class OrphanDesk:
         projects = self._projects(known, check)
         log.remember({each.path: each.identity for each in projects if each.identity})
         views = []
-        for store in stores:
+        for number, store in enumerate(stores):
             check()
             files, more = self._files(store)
             if files:
-                found = matches(store, _former_identity(store, known), projects)
+                checkouts = store.checkouts[:_MOST_CHECKOUTS] if number < MOST_REPOSITORIES else ()
+                found = matches(store, _former_identity(store, checkouts, known), projects)
                 views.append(
                     StoreView(store, files, more, found, best(found), removable=store.context is not None)
                 )
@@ -95,10 +98,10 @@ class OrphanDesk:
         taken = dict(target.taken)
         source = RootedDirectory(store.directory)
         files, more = self._files(store)
-        if more:
+        if more or sum(file.size for file in files) > MOST_BYTES:
             raise StoreError(
                 "This store is too large to be merged in one go.",
-                cause=f"It holds more than {MOST_FILES:,} files.",
+                cause=f"It holds more than {MOST_FILES:,} files, or more than {MOST_BYTES >> 20} MiB.",
                 next_step="Move some of them away first.",
             )
         pins = self._pins(store)
@@ -285,12 +288,15 @@ def _belongs(store: LostStore, entry: Entry) -> bool:
     return entry.kind == "file" and not (store.flat and ("/" in entry.rel or not entry.rel.endswith(_NOTE)))
 
 
-def _former_identity(store: LostStore, known: Mapping[str, Identity]) -> Identity | None:
+def _former_identity(
+    store: LostStore, checkouts: Sequence[str], known: Mapping[str, Identity]
+) -> Identity | None:
     """Of the repository it belonged to: where that still stands, and as it was last seen."""
     roots: set[str] = set()
     remotes: set[str] = set()
-    for path in dict.fromkeys((*store.checkouts, store.former_path)):
-        there = read_identity(Path(path), known.get(path)) if Path(path).is_absolute() else None
+    for path in dict.fromkeys((*checkouts, store.former_path)):
+        look = path in checkouts and Path(path).is_absolute()
+        there = read_identity(Path(path), known.get(path)) if look else None
         for identity in (there, known.get(path)):
             if identity is not None:
                 roots.update(identity.roots)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 
@@ -260,6 +261,39 @@ def test_a_merge_takes_every_line_over_and_leaves_the_lost_store(
 
     HandChanges(desk._parts).undo(undo)
     assert contents(target) == there
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_is_chosen_no_line_of_either_side_is_lost(
+    desk: OrphanDesk, lost: LostHome, seed: int
+) -> None:
+    chance = random.Random(seed)
+    project = lost.repository("live")
+    lost.list(project)
+
+    def notes() -> dict[str, str]:
+        names = chance.sample(["a", "b", "c", "a-2", "d__a", "d__b", "e__f__g"], 5)
+        words = ["", "x", "y", "z", "---", "# t", "description: q"]
+        return {
+            name: "\n".join(chance.choice(words) for _line in range(chance.randrange(9)))
+            + chance.choice(["", "\n", "\r\n"])
+            for name in names
+        }
+
+    target, source = lost.store(project, **notes()), lost.store("/gone/app", **notes())
+    before, theirs = contents(target), contents(source)
+    preview = desk.preview(only(desk).store, str(project))
+    chosen = {row.rel: chance.choice(row.choices) for row in preview.rows if row.choices}
+    if any(row.state == "create" or chosen.get(row.rel) in ("both", "beside") for row in preview.rows):
+        desk.apply(preview, chosen)
+    after = contents(target)
+    for rel, data in before.items():
+        assert lost_lines(after[rel], data) == ()
+    for row in preview.rows:
+        place = row.beside if chosen.get(row.rel) == "beside" else row.path
+        if chosen.get(row.rel) != "leave":
+            assert lost_lines(after[place.removeprefix("/memories/project/")], theirs[row.rel]) == ()
+    assert contents(source) == theirs
 
 
 def test_beside_and_leave_change_nothing_that_stands_there(
