@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "app" / "reverie"
 FOLDER = ROOT / "resources" / "translations"
 LANGUAGES = ("de",)
+HELPERS = ("tr", "_tr", "_")
 
 Key = tuple[str, str]
 """Context and text."""
@@ -49,7 +50,7 @@ def texts_of(sources: Path = SOURCES) -> Texts:
     """Every text below `sources` that passes through a translation."""
     found = Texts()
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(sources.rglob("*.py"))}
-    contexts = {_module(path, sources): _constant(tree, "_CONTEXT") for path, tree in trees.items()}
+    contexts = {_module(path, sources): _context(tree) for path, tree in trees.items()}
     for path, tree in trees.items():
         _Finder(found, path, _module(path, sources), tree, contexts).visit(tree)
     return found
@@ -59,19 +60,23 @@ def _module(path: Path, sources: Path) -> str:
     return ".".join((sources.name, *path.relative_to(sources).with_suffix("").parts))
 
 
-def _constant(tree: ast.Module, name: str) -> str:
+def _context(tree: ast.Module) -> str:
+    """The context of a module's own helper: its `_CONTEXT`, or what the helper itself names."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            if name in names and isinstance(node.value.value, str):
+            if "_CONTEXT" in names and isinstance(node.value.value, str):
                 return node.value.value
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in HELPERS:
+            for call in ast.walk(node):
+                if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant):
+                    return str(call.args[0].value)
     return ""
 
 
 class _Finder(ast.NodeVisitor):
-    """Walks one module. `_HELPERS` take a text and know its context by the module that defines them."""
-
-    _HELPERS = ("tr", "_")
+    """Walks one module. `HELPERS` take a text and know its context by the module that defines them."""
 
     def __init__(
         self, found: Texts, path: Path, module: str, tree: ast.Module, contexts: Mapping[str, str]
@@ -99,7 +104,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         # The helpers themselves hand on what they are given.
-        if node.name not in (*self._HELPERS, "counted", "translated"):
+        if node.name not in (*HELPERS, "counted", "translated"):
             self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -119,7 +124,7 @@ class _Finder(ast.NodeVisitor):
             self._take(node.args[1], next(self._literals(node.args[0]), self._own), node)
         elif name == "counted" and len(node.args) == 3:
             self._take(node.args[1], self._contexts.get("reverie.ui.words", ""), node, counted=True)
-        elif name in self._HELPERS and node.args:
+        elif name in HELPERS and node.args:
             if owner == "self":
                 context = self._classes[-1] if self._classes else ""
             elif owner:

@@ -5,192 +5,375 @@
     <name>ActivityTab</name>
     <message>
         <source>&amp;Debug logging</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Ausführliches Protokoll</translation>
     </message>
     <message>
         <source>&amp;Only this workspace</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Nur dieser Workspace</translation>
     </message>
     <message>
         <source>Another filter or another word may find some.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein anderer Filter oder ein anderes Wort findet vielleicht welche.</translation>
     </message>
     <message>
         <source>Clear the search</source>
-        <translation type="unfinished"></translation>
+        <translation>Suche leeren</translation>
     </message>
     <message>
         <source>Every gate and outcome goes to the log until the window is closed.</source>
-        <translation type="unfinished"></translation>
+        <translation>Jede Bedingung und jedes Ergebnis kommt ins Protokoll, bis das Fenster geschlossen wird.</translation>
     </message>
     <message>
         <source>No decision fits</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine Entscheidung passt</translation>
     </message>
     <message>
         <source>Nothing has been decided yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch wurde nichts entschieden</translation>
     </message>
     <message>
         <source>Search decisions</source>
-        <translation type="unfinished"></translation>
+        <translation>Entscheidungen durchsuchen</translation>
     </message>
     <message>
         <source>Whatever the background services do, or leave undone and why, is told here. They are switched on in the settings.</source>
-        <translation type="unfinished"></translation>
+        <translation>Was die Hintergrunddienste tun, oder lassen und warum, steht hier. Eingeschaltet werden sie in den Einstellungen.</translation>
     </message>
     <message>
         <source>Which decisions</source>
-        <translation type="unfinished"></translation>
+        <translation>Welche Entscheidungen</translation>
     </message>
 </context>
 <context>
     <name>BackgroundPage</name>
     <message>
         <source>&amp;Consolidate {home} in the background</source>
-        <translation type="unfinished"></translation>
+        <translation>{home} im Hintergrund &amp;konsolidieren</translation>
     </message>
     <message>
         <source>&amp;Tokens a day at most</source>
-        <translation type="unfinished"></translation>
+        <translation>Höchstens so viele &amp;Tokens am Tag</translation>
     </message>
     <message>
         <source>R&amp;uns a day at most</source>
-        <translation type="unfinished"></translation>
+        <translation>Höchstens so viele Lä&amp;ufe am Tag</translation>
     </message>
     <message>
         <source>Runs a day at most</source>
-        <translation type="unfinished"></translation>
+        <translation>Höchstens so viele Läufe am Tag</translation>
     </message>
     <message>
         <source>Tokens a day at most</source>
-        <translation type="unfinished"></translation>
+        <translation>Höchstens so viele Tokens am Tag</translation>
     </message>
     <message>
         <source>When a workspace is compacted or archived, and when Reverie starts. Whatever a run changes can be reviewed and undone, and what kept one from running is told.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wenn ein Workspace kompaktiert oder archiviert wird, und beim Start von Reverie. Was ein Lauf ändert, lässt sich durchsehen und rückgängig machen, und was einen verhindert hat, wird gesagt.</translation>
+    </message>
+</context>
+<context>
+    <name>BlameModel</name>
+    <message>
+        <source>Line</source>
+        <translation>Zeile</translation>
+    </message>
+    <message>
+        <source>Not in the history yet</source>
+        <translation>Noch nicht in der Geschichte</translation>
+    </message>
+    <message>
+        <source>Who</source>
+        <translation>Wer</translation>
+    </message>
+</context>
+<context>
+    <name>BlamePane</name>
+    <message>
+        <source>&amp;Go to this change</source>
+        <translation>&amp;Zu dieser Änderung</translation>
+    </message>
+    <message>
+        <source>Show its r&amp;un</source>
+        <translation>La&amp;uf zeigen</translation>
+    </message>
+    <message>
+        <source>There is no text to tell the lines of.</source>
+        <translation>Es gibt keinen Text, dessen Zeilen sich zuordnen ließen.</translation>
+    </message>
+</context>
+<context>
+    <name>BlameTable</name>
+    <message>
+        <source>Lines and who brought them</source>
+        <translation>Zeilen und wer sie gebracht hat</translation>
     </message>
 </context>
 <context>
     <name>Card</name>
     <message>
         <source>1 character</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Zeichen</translation>
     </message>
     <message>
         <source>Fold</source>
-        <translation type="unfinished"></translation>
+        <translation>Einklappen</translation>
     </message>
     <message>
         <source>Show all</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles zeigen</translation>
+    </message>
+</context>
+<context>
+    <name>CoEditing</name>
+    <message>
+        <source>&amp;Decide</source>
+        <translation>&amp;Entscheiden</translation>
+    </message>
+    <message>
+        <source>&amp;Show</source>
+        <translation>An&amp;zeigen</translation>
+    </message>
+    <message>
+        <source>&amp;Undo</source>
+        <translation>&amp;Rückgängig</translation>
+    </message>
+    <message>
+        <source>Changed by you and on disk: choose whose lines to keep (F8)</source>
+        <translation>Hier und auf der Platte geändert: auswählen, wessen Zeilen bleiben (F8)</translation>
+    </message>
+    <message>
+        <source>Changed {by} while this file was open</source>
+        <translation>{by} geändert, während diese Datei offen war</translation>
+    </message>
+    <message>
+        <source>Go to the first of them</source>
+        <translation>Zum ersten davon</translation>
+    </message>
+    <message>
+        <source>Not decided yet</source>
+        <translation>Noch nicht entschieden</translation>
+    </message>
+    <message>
+        <source>Save &amp;mine</source>
+        <translation>&amp;Meine speichern</translation>
+    </message>
+    <message>
+        <source>Saving your text replaces what others wrote there.</source>
+        <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
+    </message>
+    <message>
+        <source>Take them out again; what you typed stays</source>
+        <translation>Wieder herausnehmen; das Getippte bleibt</translation>
+    </message>
+    <message>
+        <source>This file was changed by you and on disk.</source>
+        <translation>Diese Datei wurde hier und auf der Platte geändert.</translation>
+    </message>
+    <message>
+        <source>What is on disk now cannot be written here.</source>
+        <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>by a background job</source>
+        <translation>von einem Hintergrundauftrag</translation>
+    </message>
+    <message>
+        <source>by a consolidation</source>
+        <translation>von einer Konsolidierung</translation>
+    </message>
+    <message>
+        <source>by a harvest</source>
+        <translation>von einer Ernte</translation>
+    </message>
+    <message>
+        <source>by others</source>
+        <translation>von anderen</translation>
+    </message>
+    <message>
+        <source>by the agent</source>
+        <translation>vom Agenten</translation>
+    </message>
+    <message>
+        <source>by the memory writer</source>
+        <translation>vom Notizschreiber</translation>
+    </message>
+    <message>
+        <source>by the undoing of a run</source>
+        <translation>durch die Rücknahme eines Laufs</translation>
+    </message>
+    <message>
+        <source>from outside</source>
+        <translation>von außen</translation>
+    </message>
+    <message>
+        <source>made by hand in Reverie</source>
+        <translation>von Hand in Reverie gemacht</translation>
     </message>
 </context>
 <context>
     <name>CompareDialog</name>
     <message>
         <source>Both versions are the same.</source>
-        <translation type="unfinished"></translation>
+        <translation>Beide Fassungen sind gleich.</translation>
     </message>
     <message>
         <source>Compare</source>
-        <translation type="unfinished"></translation>
+        <translation>Vergleichen</translation>
     </message>
     <message>
         <source>Keep mine</source>
-        <translation type="unfinished"></translation>
+        <translation>Meine behalten</translation>
     </message>
     <message>
         <source>Reload</source>
-        <translation type="unfinished"></translation>
+        <translation>Neu laden</translation>
     </message>
     <message>
         <source>{path}: “-” is on disk, “+” is yours</source>
-        <translation type="unfinished"></translation>
+        <translation>{path}: „-“ ist auf der Platte, „+“ ist das Eigene</translation>
+    </message>
+</context>
+<context>
+    <name>ConflictChoice</name>
+    <message>
+        <source>Conflict</source>
+        <translation>Konflikt</translation>
+    </message>
+    <message>
+        <source>Conflict {number} of {count}.</source>
+        <translation>Konflikt {number} von {count}.</translation>
+    </message>
+    <message>
+        <source>Keep &amp;both</source>
+        <translation>&amp;Beide behalten</translation>
+    </message>
+    <message>
+        <source>Keep &amp;mine</source>
+        <translation>&amp;Meine behalten</translation>
+    </message>
+    <message>
+        <source>Next conflict (F8)</source>
+        <translation>Nächster Konflikt (F8)</translation>
+    </message>
+    <message>
+        <source>Previous conflict (Shift+F8)</source>
+        <translation>Voriger Konflikt (Umschalt+F8)</translation>
+    </message>
+    <message>
+        <source>Take &amp;theirs</source>
+        <translation>&amp;Ihre nehmen</translation>
+    </message>
+    <message>
+        <source>Their lines replace yours; Ctrl+Z asks again (Shift+F9)</source>
+        <translation>Deren Zeilen ersetzen die eigenen; Strg+Z fragt wieder (Umschalt+F9)</translation>
+    </message>
+    <message>
+        <source>These lines were deleted on disk.</source>
+        <translation>Diese Zeilen wurden auf der Platte gelöscht.</translation>
+    </message>
+    <message>
+        <source>What stands on disk</source>
+        <translation>Was auf der Platte steht</translation>
+    </message>
+    <message>
+        <source>You changed these lines; on disk they are:</source>
+        <translation>Diese Zeilen wurden hier geändert; auf der Platte lauten sie:</translation>
+    </message>
+    <message>
+        <source>You deleted these lines; on disk they are:</source>
+        <translation>Diese Zeilen wurden hier gelöscht; auf der Platte lauten sie:</translation>
+    </message>
+    <message>
+        <source>Your lines stay, theirs are left out (F9)</source>
+        <translation>Die eigenen Zeilen bleiben, die anderen nicht (F9)</translation>
+    </message>
+    <message>
+        <source>Your lines, then theirs (Ctrl+F9)</source>
+        <translation>Die eigenen Zeilen, dann die anderen (Strg+F9)</translation>
     </message>
 </context>
 <context>
     <name>ConsentDialog</name>
     <message>
         <source>&amp;Send</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Senden</translation>
     </message>
     <message>
         <source>1 file</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Datei</translation>
     </message>
     <message>
         <source>1 file stays here, because it is too large or no text.</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Datei bleibt hier, weil sie zu groß oder kein Text ist.</translation>
     </message>
     <message>
         <source>1 secret found in them is replaced by a placeholder and is not sent.</source>
-        <translation type="unfinished"></translation>
+        <translation>1 darin gefundenes Geheimnis wird durch einen Platzhalter ersetzt und nicht gesendet.</translation>
     </message>
     <message>
         <source>Files that would leave this machine</source>
-        <translation type="unfinished"></translation>
+        <translation>Dateien, die diesen Rechner verlassen würden</translation>
     </message>
     <message>
         <source>No secret was found in them; any that is gets replaced by a placeholder.</source>
-        <translation type="unfinished"></translation>
+        <translation>Darin wurde kein Geheimnis gefunden; sonst stünde dort ein Platzhalter.</translation>
     </message>
     <message>
         <source>Send memories to a model?</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizen an ein Modell senden?</translation>
     </message>
     <message>
         <source>The model {engine} may read all of them.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Modell {engine} darf sie alle lesen.</translation>
     </message>
     <message>
         <source>You are asked once for this home and destination.</source>
-        <translation type="unfinished"></translation>
+        <translation>Gefragt wird einmal für dieses Home und Ziel.</translation>
     </message>
     <message>
         <source>{files} of this home would be sent to {destination}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{files} dieses Homes würden an {destination} gesendet.</translation>
     </message>
 </context>
 <context>
     <name>CrashReporter</name>
     <message>
         <source>Reverie made a mistake</source>
-        <translation type="unfinished"></translation>
+        <translation>Reverie hat einen Fehler gemacht</translation>
     </message>
     <message>
         <source>Something unexpected happened ({kind}). Your files are untouched.</source>
-        <translation type="unfinished"></translation>
+        <translation>Etwas Unerwartetes ist geschehen ({kind}). Die Dateien sind unberührt.</translation>
     </message>
     <message>
         <source>You can go on working. The details below help to mend it; they hold no memory text.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Arbeit kann weitergehen. Die Einzelheiten unten helfen beim Beheben; sie enthalten keinen Text aus Notizen.</translation>
     </message>
 </context>
 <context>
     <name>DecisionDetail</name>
     <message>
         <source>Ask the Doctor</source>
-        <translation type="unfinished"></translation>
+        <translation>Zur Diagnose</translation>
     </message>
     <message>
         <source>Copy</source>
-        <translation type="unfinished"></translation>
+        <translation>Kopieren</translation>
     </message>
     <message>
         <source>Select a decision to see all of it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Entscheidung auswählen, um alles davon zu sehen.</translation>
     </message>
     <message>
         <source>Show the run</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Lauf zeigen</translation>
     </message>
 </context>
 <context>
     <name>DecisionList</name>
     <message>
         <source>Decisions of the background services, newest first</source>
-        <translation type="unfinished"></translation>
+        <translation>Entscheidungen der Hintergrunddienste, neueste zuerst</translation>
     </message>
 </context>
 <context>
@@ -198,183 +381,298 @@
     <message>
         <source>
 … the rest is too long to show here.</source>
-        <translation type="unfinished"></translation>
+        <translation>
+… der Rest ist zu lang, um hier gezeigt zu werden.</translation>
     </message>
     <message>
         <source>Difference</source>
-        <translation type="unfinished"></translation>
+        <translation>Unterschied</translation>
     </message>
 </context>
 <context>
     <name>DoctorTab</name>
     <message>
         <source>All checks of {place} hold.</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Prüfungen von {place} sind bestanden.</translation>
     </message>
     <message>
         <source>Asks the model for real, with one tool call; a paid service charges for it</source>
-        <translation type="unfinished"></translation>
+        <translation>Fragt das Modell wirklich, mit einem Werkzeugaufruf; ein bezahlter Dienst berechnet ihn</translation>
+    </message>
+    <message>
+        <source>Checks</source>
+        <translation>Prüfungen</translation>
     </message>
     <message>
         <source>Copy</source>
-        <translation type="unfinished"></translation>
+        <translation>Kopieren</translation>
     </message>
     <message>
         <source>Copy all checks as text</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Prüfungen als Text kopieren</translation>
     </message>
     <message>
         <source>Doctor</source>
-        <translation type="unfinished"></translation>
+        <translation>Diagnose</translation>
     </message>
     <message>
         <source>Every check holds.</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Prüfungen sind bestanden.</translation>
     </message>
     <message>
         <source>Everything is in order</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles ist in Ordnung</translation>
     </message>
     <message>
         <source>Look again</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch einmal prüfen</translation>
     </message>
     <message>
         <source>No workspace is examined</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Workspace wird untersucht</translation>
     </message>
     <message>
         <source>Nothing needs a look</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts braucht einen Blick</translation>
     </message>
     <message>
         <source>Only what &amp;needs a look</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur was einen &amp;Blick braucht</translation>
     </message>
     <message>
         <source>Select a workspace at the left; the checks are about one.</source>
-        <translation type="unfinished"></translation>
+        <translation>Links einen Workspace auswählen; um einen solchen geht es bei den Prüfungen.</translation>
     </message>
     <message>
         <source>Test the model</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Modell testen</translation>
     </message>
     <message>
         <source>The checks are being made</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Prüfungen laufen</translation>
     </message>
     <message>
         <source>Why the memory writer or a consolidation did not run.</source>
-        <translation type="unfinished"></translation>
+        <translation>Warum der Notizschreiber oder eine Konsolidierung nicht lief.</translation>
     </message>
     <message>
         <source>{title}: no</source>
-        <translation type="unfinished"></translation>
+        <translation>{title}: nein</translation>
     </message>
     <message>
         <source>{title}: not quite</source>
-        <translation type="unfinished"></translation>
+        <translation>{title}: nicht ganz</translation>
     </message>
 </context>
 <context>
     <name>DraftOffers</name>
     <message>
         <source>1 damaged draft was set aside in Reverie's state directory.</source>
-        <translation type="unfinished"></translation>
+        <translation>1 beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</translation>
     </message>
     <message>
         <source>Ask again at the next start</source>
-        <translation type="unfinished"></translation>
+        <translation>Beim nächsten Start noch einmal fragen</translation>
     </message>
     <message>
         <source>Bring the text back; nothing is saved yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Text zurückholen; gespeichert wird noch nichts</translation>
     </message>
     <message>
         <source>Compare</source>
-        <translation type="unfinished"></translation>
+        <translation>Vergleichen</translation>
     </message>
     <message>
         <source>Compare, restore or discard them</source>
-        <translation type="unfinished"></translation>
+        <translation>Vergleichen, wiederherstellen oder verwerfen</translation>
     </message>
     <message>
         <source>Keep for later</source>
-        <translation type="unfinished"></translation>
+        <translation>Für später behalten</translation>
     </message>
     <message>
         <source>Restore</source>
-        <translation type="unfinished"></translation>
+        <translation>Wiederherstellen</translation>
     </message>
     <message>
         <source>Save or undo that first, then restore the draft.</source>
-        <translation type="unfinished"></translation>
+        <translation>Erst das speichern oder rückgängig machen, dann den Entwurf wiederherstellen.</translation>
     </message>
     <message>
         <source>Show drafts</source>
-        <translation type="unfinished"></translation>
+        <translation>Entwürfe zeigen</translation>
     </message>
     <message>
         <source>Show what differs from the file</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeigen, was sich von der Datei unterscheidet</translation>
     </message>
     <message>
         <source>Text of 1 file was not saved; it is kept as a draft.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Text von 1 Datei war nicht gespeichert; er ist als Entwurf da.</translation>
     </message>
     <message>
         <source>The file is open with other unsaved text.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Datei ist mit anderem ungespeichertem Text offen.</translation>
     </message>
     <message>
         <source>There is unsaved text for this file, typed until {time}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Zu dieser Datei gibt es ungespeicherten Text, getippt bis {time}.</translation>
     </message>
     <message>
         <source>This draft cannot be restored in its place.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieser Entwurf kann nicht an seiner Stelle wiederhergestellt werden.</translation>
     </message>
 </context>
 <context>
     <name>DraftsDialog</name>
     <message>
         <source>Copy text</source>
-        <translation type="unfinished"></translation>
+        <translation>Text kopieren</translation>
     </message>
     <message>
         <source>Discard</source>
-        <translation type="unfinished"></translation>
+        <translation>Verwerfen</translation>
     </message>
     <message>
         <source>Drafts</source>
-        <translation type="unfinished"></translation>
+        <translation>Entwürfe</translation>
     </message>
     <message>
         <source>Files with a draft</source>
-        <translation type="unfinished"></translation>
+        <translation>Dateien mit einem Entwurf</translation>
     </message>
     <message>
         <source>Keep for later</source>
-        <translation type="unfinished"></translation>
+        <translation>Für später behalten</translation>
     </message>
     <message>
         <source>Restore</source>
-        <translation type="unfinished"></translation>
+        <translation>Wiederherstellen</translation>
     </message>
     <message>
         <source>The file changed since. Restoring shows both versions; nothing is overwritten.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Datei hat sich seither geändert. Wiederherstellen zeigt beide Fassungen; nichts wird überschrieben.</translation>
     </message>
     <message>
         <source>The file is not there any more. Restoring shows the text again.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Datei ist nicht mehr da. Wiederherstellen zeigt den Text wieder.</translation>
     </message>
     <message>
         <source>This draft cannot be restored in its place. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieser Entwurf kann nicht an seiner Stelle wiederhergestellt werden. {reason}</translation>
     </message>
     <message>
         <source>{path}, typed until {time}: “-” is on disk, “+” is the draft</source>
+        <translation>{path}, getippt bis {time}: „-“ ist auf der Platte, „+“ ist der Entwurf</translation>
+    </message>
+</context>
+<context>
+    <name>DuplicatesControl</name>
+    <message>
+        <source>Other changes came after it: undo those first.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Take it back</source>
+        <translation>Zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+</context>
+<context>
+    <name>DuplicatesWindow</name>
+    <message>
+        <source>&amp;Find</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Merge by hand…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Stop</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Alike, but differ</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All groups</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choosing what to compare…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Comparing… {share}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Duplicates</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Groups of duplicates</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Look for duplicates again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Suche…</translation>
+    </message>
+    <message>
+        <source>Memories of {home} that say the same</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Reading… {share}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Same text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Say the same</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Stop looking</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The memory at the left</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The memory at the right</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The scopes that are shown</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The search was stopped.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The whole home</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Where to look</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Which groups</source>
         <translation type="unfinished"></translation>
     </message>
 </context>
@@ -382,245 +680,550 @@
     <name>EditorPane</name>
     <message>
         <source>Close</source>
-        <translation type="unfinished"></translation>
+        <translation>Schließen</translation>
     </message>
     <message>
         <source>Close this file</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Datei schließen</translation>
     </message>
     <message>
         <source>Compare</source>
-        <translation type="unfinished"></translation>
+        <translation>Vergleichen</translation>
     </message>
     <message>
         <source>Create the file with this text</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Datei mit diesem Text anlegen</translation>
     </message>
     <message>
         <source>Create the file with your text</source>
+        <translation>Die Datei mit dem eigenen Text anlegen</translation>
+    </message>
+    <message>
+        <source>Decide</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Go to the place and choose whose lines to keep</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Keep mine</source>
-        <translation type="unfinished"></translation>
+        <translation>Meine behalten</translation>
     </message>
     <message>
         <source>Not saved yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch nicht gespeichert</translation>
+    </message>
+    <message>
+        <source>Only {size} still fit into what the agent reads of a file.</source>
+        <translation>Nur noch {size} passen in das, was der Agent von einer Datei liest.</translation>
     </message>
     <message>
         <source>Reload</source>
-        <translation type="unfinished"></translation>
+        <translation>Neu laden</translation>
     </message>
     <message>
         <source>Save again</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch einmal speichern</translation>
     </message>
     <message>
         <source>Select a memory to read and edit it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Notiz auswählen, um sie zu lesen und zu bearbeiten.</translation>
     </message>
     <message>
         <source>Show both versions</source>
-        <translation type="unfinished"></translation>
+        <translation>Beide Fassungen zeigen</translation>
     </message>
     <message>
         <source>Take the version on disk; Ctrl+Z brings yours back</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Fassung auf der Platte nehmen; Strg+Z holt die eigene zurück</translation>
     </message>
     <message>
         <source>Text of the memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Text der Notiz</translation>
+    </message>
+    <message>
+        <source>The agent does not read this far.</source>
+        <translation>So weit liest der Agent nicht.</translation>
+    </message>
+    <message>
+        <source>The agent does not read what stands below the dashed line: the text is too large.</source>
+        <translation>Was unter der gestrichelten Linie steht, liest der Agent nicht: Der Text ist zu groß.</translation>
     </message>
     <message>
         <source>This file changed on disk while you were editing it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Datei hat sich auf der Platte geändert, während sie bearbeitet wurde.</translation>
     </message>
     <message>
         <source>This file holds characters that an editor would change; it is read-only here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Datei enthält Zeichen, die ein Editor ändern würde; hier ist sie schreibgeschützt.</translation>
     </message>
     <message>
         <source>This file was deleted on disk.</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Datei wurde auf der Platte gelöscht.</translation>
     </message>
     <message>
         <source>This file was deleted on disk. Your text is still here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Datei wurde auf der Platte gelöscht. Der Text ist hier noch da.</translation>
     </message>
     <message>
         <source>Your text stays; the next save replaces theirs</source>
-        <translation type="unfinished"></translation>
+        <translation>Der eigene Text bleibt; das nächste Speichern ersetzt den anderen</translation>
     </message>
     <message>
         <source>edited</source>
-        <translation type="unfinished"></translation>
+        <translation>bearbeitet</translation>
     </message>
     <message>
         <source>saving…</source>
-        <translation type="unfinished"></translation>
+        <translation>wird gespeichert…</translation>
     </message>
     <message>
         <source>{reason} Only its beginning is shown.</source>
-        <translation type="unfinished"></translation>
+        <translation>{reason} Nur der Anfang wird gezeigt.</translation>
     </message>
 </context>
 <context>
     <name>EnginePage</name>
     <message>
         <source> %</source>
-        <translation type="unfinished"></translation>
+        <translation> %</translation>
     </message>
     <message>
         <source> s</source>
-        <translation type="unfinished"></translation>
+        <translation> s</translation>
     </message>
     <message>
         <source>&amp;Rules: offline, nothing leaves this machine</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Regeln: ohne Netz, nichts verlässt diesen Rechner</translation>
     </message>
     <message>
         <source>A &amp;model</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein &amp;Modell</translation>
     </message>
     <message>
         <source>A&amp;utomatic: the agent's own model, else rules</source>
-        <translation type="unfinished"></translation>
+        <translation>A&amp;utomatisch: das Modell des Agenten, sonst Regeln</translation>
     </message>
     <message>
         <source>As saved, “Consolidate now” uses {engine}. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie gespeichert, benutzt „Jetzt konsolidieren“ {engine}. {reason}</translation>
     </message>
     <message>
         <source>Asking {model}…</source>
-        <translation type="unfinished"></translation>
+        <translation>{model} wird gefragt…</translation>
     </message>
     <message>
         <source>Consolidate with</source>
-        <translation type="unfinished"></translation>
+        <translation>Konsolidieren mit</translation>
     </message>
     <message>
         <source>Hold a run for review if a scope would lose more of its lines than</source>
-        <translation type="unfinished"></translation>
+        <translation>Einen Lauf zur Durchsicht anhalten, wenn ein Bereich mehr von seinen Zeilen verlöre als</translation>
     </message>
     <message>
         <source>Largest loss of a scope's lines, in percent</source>
-        <translation type="unfinished"></translation>
+        <translation>Größter Verlust an Zeilen eines Bereichs, in Prozent</translation>
     </message>
     <message>
         <source>Limits</source>
-        <translation type="unfinished"></translation>
+        <translation>Grenzen</translation>
     </message>
     <message>
         <source>Make one real tool call and say what works</source>
-        <translation type="unfinished"></translation>
+        <translation>Einen echten Werkzeugaufruf machen und sagen, was geht</translation>
     </message>
     <message>
         <source>Model, as provider:model</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell, als provider:modell</translation>
     </message>
     <message>
         <source>Stop a run that takes longer than</source>
-        <translation type="unfinished"></translation>
+        <translation>Einen Lauf beenden, der länger dauert als</translation>
     </message>
     <message>
         <source>Test</source>
-        <translation type="unfinished"></translation>
+        <translation>Testen</translation>
     </message>
     <message>
         <source>Time limit of a run, in seconds</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeitgrenze eines Laufs, in Sekunden</translation>
     </message>
     <message>
         <source>Write the model as provider:model.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Modell als provider:modell schreiben.</translation>
     </message>
     <message>
         <source>provider:model, such as ollama:qwen3:8b</source>
-        <translation type="unfinished"></translation>
+        <translation>provider:modell, etwa ollama:qwen3:8b</translation>
+    </message>
+</context>
+<context>
+    <name>FilePane</name>
+    <message>
+        <source>Files</source>
+        <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>The first {n} files are listed.</source>
+        <translation>Die ersten {n} Dateien sind aufgeführt.</translation>
+    </message>
+</context>
+<context>
+    <name>FindBar</name>
+    <message>
+        <source>All</source>
+        <translation>Alle</translation>
+    </message>
+    <message>
+        <source>Close (Esc)</source>
+        <translation>Schließen (Esc)</translation>
+    </message>
+    <message>
+        <source>Find</source>
+        <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Match case</source>
+        <translation>Groß und klein unterscheiden</translation>
+    </message>
+    <message>
+        <source>Matches</source>
+        <translation>Treffer</translation>
+    </message>
+    <message>
+        <source>Next match (F3)</source>
+        <translation>Nächster Treffer (F3)</translation>
+    </message>
+    <message>
+        <source>Previous match (Shift+F3)</source>
+        <translation>Voriger Treffer (Umschalt+F3)</translation>
+    </message>
+    <message>
+        <source>Regular expression</source>
+        <translation>Regulärer Ausdruck</translation>
+    </message>
+    <message>
+        <source>Replace</source>
+        <translation>Ersetzen</translation>
+    </message>
+    <message>
+        <source>Replace every match, as one step to undo</source>
+        <translation>Jeden Treffer ersetzen, als ein Schritt zum Rückgängigmachen</translation>
+    </message>
+    <message>
+        <source>Replace this match and go on</source>
+        <translation>Diesen Treffer ersetzen und weiter</translation>
+    </message>
+    <message>
+        <source>Replace with</source>
+        <translation>Ersetzen durch</translation>
+    </message>
+    <message>
+        <source>There are too many matches to replace all of them at once.</source>
+        <translation>Es sind zu viele Treffer, um alle auf einmal zu ersetzen.</translation>
+    </message>
+    <message>
+        <source>Whole words only</source>
+        <translation>Nur ganze Wörter</translation>
+    </message>
+    <message>
+        <source>Word</source>
+        <translation>Wort</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>{n} of {total}</source>
+        <translation>{n} von {total}</translation>
     </message>
 </context>
 <context>
     <name>FindingRow</name>
     <message>
         <source>does not hold</source>
-        <translation type="unfinished"></translation>
+        <translation>nicht bestanden</translation>
     </message>
     <message>
         <source>in order</source>
-        <translation type="unfinished"></translation>
+        <translation>in Ordnung</translation>
     </message>
     <message>
         <source>needs a look</source>
-        <translation type="unfinished"></translation>
+        <translation>braucht einen Blick</translation>
+    </message>
+</context>
+<context>
+    <name>FindingsList</name>
+    <message>
+        <source>1 thing to look at</source>
+        <translation>1 Hinweis</translation>
+    </message>
+    <message>
+        <source>Nothing to look at</source>
+        <translation>Keine Hinweise</translation>
+    </message>
+    <message>
+        <source>Show or hide what you may want to look at in this memory</source>
+        <translation>Die Hinweise zu dieser Notiz ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>What to look at in this memory</source>
+        <translation>Hinweise zu dieser Notiz</translation>
     </message>
 </context>
 <context>
     <name>Footer</name>
     <message>
         <source>Consolidate now, {engine}</source>
-        <translation type="unfinished"></translation>
+        <translation>Jetzt konsolidieren, {engine}</translation>
     </message>
     <message>
         <source>Consolidation</source>
-        <translation type="unfinished"></translation>
+        <translation>Konsolidierung</translation>
     </message>
     <message>
         <source>Harvest</source>
-        <translation type="unfinished"></translation>
+        <translation>Ernte</translation>
     </message>
     <message>
         <source>with the rules engine</source>
-        <translation type="unfinished"></translation>
+        <translation>mit den Regeln</translation>
     </message>
     <message>
         <source>with {model}</source>
-        <translation type="unfinished"></translation>
+        <translation>mit {model}</translation>
     </message>
 </context>
 <context>
     <name>FooterControl</name>
     <message>
         <source>Applying what was chosen…</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Auswahl wird angewendet…</translation>
     </message>
     <message>
         <source>Consolidating…</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird konsolidiert…</translation>
     </message>
     <message>
         <source>Not started. Nothing was sent.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht begonnen. Nichts wurde gesendet.</translation>
     </message>
     <message>
         <source>Preparing a preview…</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Vorschau wird vorbereitet…</translation>
     </message>
     <message>
         <source>Undoing…</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird rückgängig gemacht…</translation>
     </message>
     <message>
         <source>another one is running (process {pid})</source>
-        <translation type="unfinished"></translation>
+        <translation>ein anderer läuft (Prozess {pid})</translation>
     </message>
     <message>
         <source>not available</source>
-        <translation type="unfinished"></translation>
+        <translation>nicht verfügbar</translation>
     </message>
     <message>
         <source>running</source>
-        <translation type="unfinished"></translation>
+        <translation>läuft</translation>
     </message>
     <message>
         <source>select a workspace</source>
-        <translation type="unfinished"></translation>
+        <translation>einen Workspace auswählen</translation>
+    </message>
+</context>
+<context>
+    <name>FrontForm</name>
+    <message>
+        <source>Add</source>
+        <translation>Hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add this key; write a dot between a mapping and its key</source>
+        <translation>Diesen Schlüssel hinzufügen; zwischen eine Zuordnung und ihren Schlüssel gehört ein Punkt</translation>
+    </message>
+    <message>
+        <source>Key to add</source>
+        <translation>Hinzuzufügender Schlüssel</translation>
+    </message>
+    <message>
+        <source>Put quotes around the values that need them</source>
+        <translation>Werte, die es brauchen, in Anführungszeichen setzen</translation>
+    </message>
+    <message>
+        <source>Put the caret there</source>
+        <translation>Die Schreibmarke dorthin setzen</translation>
+    </message>
+    <message>
+        <source>Put the caret there in the source</source>
+        <translation>Die Schreibmarke im Quelltext dorthin setzen</translation>
+    </message>
+    <message>
+        <source>Remove {key}</source>
+        <translation>{key} entfernen</translation>
+    </message>
+    <message>
+        <source>Repair</source>
+        <translation>Reparieren</translation>
+    </message>
+    <message>
+        <source>Show line {n}</source>
+        <translation>Zeile {n} zeigen</translation>
+    </message>
+    <message>
+        <source>Show the source</source>
+        <translation>Quelltext zeigen</translation>
+    </message>
+    <message>
+        <source>The description has {n} characters; the agent shows the first {limit}.</source>
+        <translation>Die Beschreibung hat {n} Zeichen; der Agent zeigt die ersten {limit}.</translation>
+    </message>
+    <message>
+        <source>The front matter does not end: a second line with --- is missing.</source>
+        <translation>Die Kopfdaten enden nicht: Eine zweite Zeile mit --- fehlt.</translation>
+    </message>
+    <message>
+        <source>The front matter ends too late; the agent does not see it.</source>
+        <translation>Die Kopfdaten enden zu spät; der Agent sieht sie nicht.</translation>
+    </message>
+    <message>
+        <source>The front matter holds no keys, so the agent shows no description.</source>
+        <translation>Die Kopfdaten enthalten keine Schlüssel, daher zeigt der Agent keine Beschreibung.</translation>
+    </message>
+    <message>
+        <source>The front matter is not valid YAML, so the agent shows no description.</source>
+        <translation>Die Kopfdaten sind kein gültiges YAML, daher zeigt der Agent keine Beschreibung.</translation>
+    </message>
+    <message>
+        <source>This cannot be said here without changing something else; edit the source.</source>
+        <translation>Das lässt sich hier nicht sagen, ohne anderes zu ändern; im Quelltext bearbeiten.</translation>
+    </message>
+    <message>
+        <source>This is not a text; edit it in the source.</source>
+        <translation>Das ist kein Text; im Quelltext bearbeiten.</translation>
+    </message>
+    <message>
+        <source>This key holds a list or a mapping; edit it in the source.</source>
+        <translation>Dieser Schlüssel enthält eine Liste oder Zuordnung; im Quelltext bearbeiten.</translation>
+    </message>
+    <message>
+        <source>With this the front matter would be longer than the agent reads; nothing was changed.</source>
+        <translation>Damit wären die Kopfdaten länger, als der Agent liest; nichts wurde geändert.</translation>
+    </message>
+</context>
+<context>
+    <name>HandControl</name>
+    <message>
+        <source>Deleted {name}</source>
+        <translation>{name} gelöscht</translation>
+    </message>
+    <message>
+        <source>Moved {what} to {folder}</source>
+        <translation>{what} nach {folder} verschoben</translation>
+    </message>
+    <message>
+        <source>Nothing was moved. {reason}</source>
+        <translation>Nichts wurde verschoben. {reason}</translation>
+    </message>
+    <message>
+        <source>Renamed {old} to {new}</source>
+        <translation>{old} in {new} umbenannt</translation>
+    </message>
+    <message>
+        <source>Take it back</source>
+        <translation>Zurücknehmen</translation>
+    </message>
+    <message>
+        <source>This scope is not available.</source>
+        <translation>Dieser Bereich ist nicht verfügbar.</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+</context>
+<context>
+    <name>HistoryControl</name>
+    <message>
+        <source>Other changes came after it: undo those first, or restore another point.</source>
+        <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen oder einen anderen Punkt wiederherstellen.</translation>
+    </message>
+    <message>
+        <source>Take it back</source>
+        <translation>Zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
     </message>
 </context>
 <context>
     <name>HistoryKeeper</name>
     <message>
         <source>The agent overwrote pins or use of {n} memories; they were put back.</source>
+        <translation>Der Agent hat Anheftung oder Nutzung von {n} Notizen überschrieben; sie sind wieder da.</translation>
+    </message>
+</context>
+<context>
+    <name>HistoryWindow</name>
+    <message>
+        <source>&amp;Restore it…</source>
+        <translation>&amp;Wiederherstellen…</translation>
+    </message>
+    <message>
+        <source>&amp;Restore…</source>
+        <translation>&amp;Wiederherstellen…</translation>
+    </message>
+    <message>
+        <source>Bring back what stood there then; you see first what would change</source>
+        <translation>Zurückholen, was damals dort stand; zuvor ist zu sehen, was sich ändern würde</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>Änderungen</translation>
+    </message>
+    <message>
+        <source>Compare with</source>
+        <translation>Vergleichen mit</translation>
+    </message>
+    <message>
+        <source>Compare with the version before</source>
+        <translation>Mit der Fassung davor vergleichen</translation>
+    </message>
+    <message>
+        <source>Compare with what is there now</source>
+        <translation>Mit dem vergleichen, was jetzt da ist</translation>
+    </message>
+    <message>
+        <source>Content</source>
+        <translation>Inhalt</translation>
+    </message>
+    <message>
+        <source>From {old} to {new}</source>
+        <translation>Von {old} bis {new}</translation>
+    </message>
+    <message>
+        <source>History</source>
+        <translation>Geschichte</translation>
+    </message>
+    <message>
+        <source>History of {path}</source>
+        <translation>Geschichte von {path}</translation>
+    </message>
+    <message>
+        <source>Lines</source>
+        <translation>Zeilen</translation>
+    </message>
+    <message>
+        <source>Restore &amp;only this file…</source>
+        <translation>&amp;Nur diese Datei wiederherstellen…</translation>
+    </message>
+    <message>
+        <source>Show the r&amp;un</source>
         <translation type="unfinished"></translation>
     </message>
 </context>
@@ -628,182 +1231,273 @@
     <name>LateTabs</name>
     <message>
         <source>Activity</source>
-        <translation type="unfinished"></translation>
+        <translation>Aktivität</translation>
     </message>
     <message>
         <source>Doctor</source>
-        <translation type="unfinished"></translation>
+        <translation>Diagnose</translation>
     </message>
     <message>
         <source>Traces</source>
-        <translation type="unfinished"></translation>
+        <translation>Traces</translation>
+    </message>
+</context>
+<context>
+    <name>LinkDialog</name>
+    <message>
+        <source>&amp;Open in the browser</source>
+        <translation>Im Br&amp;owser öffnen</translation>
+    </message>
+    <message>
+        <source>A memory may have been written by anybody. Its link leads to:</source>
+        <translation>Eine Notiz kann von irgendwem geschrieben sein. Ihr Link führt zu:</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>Open this link?</source>
+        <translation>Diesen Link öffnen?</translation>
     </message>
 </context>
 <context>
     <name>MainWindow</name>
     <message>
         <source>About Reverie</source>
-        <translation type="unfinished"></translation>
+        <translation>Über Reverie</translation>
     </message>
     <message>
         <source>Live</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Memories on disk that no project or workspace of this home points at.</source>
-        <translation type="unfinished"></translation>
+        <translation>Live</translation>
     </message>
     <message>
         <source>Memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizen</translation>
     </message>
     <message>
         <source>Not everything could be saved; the window stays open.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht alles konnte gespeichert werden; das Fenster bleibt offen.</translation>
     </message>
     <message>
         <source>Not watching</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine Beobachtung</translation>
     </message>
     <message>
-        <source>Orphaned stores</source>
-        <translation type="unfinished"></translation>
+        <source>Nothing is orphaned in this home.</source>
+        <translation>In diesem Home ist nichts verwaist.</translation>
     </message>
     <message>
         <source>Polling</source>
-        <translation type="unfinished"></translation>
+        <translation>Abfrage</translation>
     </message>
     <message>
         <source>Reverie {version}
 A desktop memory browser for coding agents.</source>
-        <translation type="unfinished"></translation>
+        <translation>Reverie {version}
+Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>There is no workspace {id} in this home.</source>
-        <translation type="unfinished"></translation>
+        <translation>In diesem Home gibt es keinen Workspace {id}.</translation>
     </message>
     <message>
         <source>This home could not be opened</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Home konnte nicht geöffnet werden</translation>
     </message>
     <message>
         <source>{events} changes came by event, {rescans} by full scan.</source>
-        <translation type="unfinished"></translation>
+        <translation>{events} Änderungen kamen als Ereignis, {rescans} durch volles Lesen.</translation>
     </message>
     <message>
         <source>{place} – {home}</source>
-        <translation type="unfinished"></translation>
+        <translation>{place} – {home}</translation>
     </message>
 </context>
 <context>
     <name>MemorySearch</name>
     <message>
         <source>Nothing was found.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts gefunden.</translation>
     </message>
     <message>
         <source>Search all memories</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Notizen durchsuchen</translation>
     </message>
     <message>
         <source>The search index is being made: {n} files so far.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Suchindex wird aufgebaut: bisher {n} Dateien.</translation>
     </message>
     <message>
         <source>Words, “"exact words"” and /patterns/; narrowed down by scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</source>
-        <translation type="unfinished"></translation>
+        <translation>Wörter, „"genaue Wörter"“ und /Muster/; enger mit scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</translation>
     </message>
 </context>
 <context>
     <name>MemoryTab</name>
     <message>
         <source>A home is the directory where an agent keeps what it remembers, such as ~/.mux or ~/.xum.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Deleted {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Home ist das Verzeichnis, in dem ein Agent aufbewahrt, was er sich merkt, etwa ~/.mux oder ~/.xum.</translation>
     </message>
     <message>
         <source>No home is open</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Renamed {old} to {new}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Take it back</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Home ist offen</translation>
     </message>
 </context>
 <context>
     <name>MemoryTreeModel</name>
     <message>
+        <source>A name has no slash; “Move to…” moves it.</source>
+        <translation>Ein Name hat keinen Schrägstrich; „Verschieben nach…“ verschiebt die Notiz.</translation>
+    </message>
+    <message>
+        <source>A name that begins with a dot is never listed.</source>
+        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
+    </message>
+    <message>
         <source>Changed by an agent or a consolidation since you last opened it</source>
-        <translation type="unfinished"></translation>
+        <translation>Seit dem letzten Öffnen von einem Agenten oder einer Konsolidierung geändert</translation>
+    </message>
+    <message>
+        <source>Give it a name.</source>
+        <translation>Ein Name fehlt.</translation>
     </message>
     <message>
         <source>Last used {when}</source>
-        <translation type="unfinished"></translation>
+        <translation>Zuletzt benutzt {when}</translation>
     </message>
     <message>
         <source>Last written {when}</source>
-        <translation type="unfinished"></translation>
+        <translation>Zuletzt geschrieben {when}</translation>
+    </message>
+    <message>
+        <source>Not a valid name: {problem}</source>
+        <translation>Kein gültiger Name: {problem}</translation>
     </message>
     <message>
         <source>Not saved yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch nicht gespeichert</translation>
     </message>
     <message>
         <source>Nothing here yet. Ctrl+N creates the first memory.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch nichts hier. Strg+N legt die erste Notiz an.</translation>
     </message>
     <message>
         <source>Pinned: a consolidation never deletes or renames it</source>
-        <translation type="unfinished"></translation>
+        <translation>Angeheftet: Eine Konsolidierung löscht sie nie und benennt sie nie um</translation>
+    </message>
+    <message>
+        <source>Something is there already.</source>
+        <translation>Da ist schon etwas.</translation>
+    </message>
+    <message>
+        <source>That is its name already.</source>
+        <translation>So heißt es schon.</translation>
     </message>
     <message>
         <source>The agent does not see it: {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Agent sieht sie nicht: {reason}</translation>
     </message>
     <message>
         <source>The agent reads it beside its memories.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Agent liest sie neben seinen Notizen.</translation>
     </message>
     <message>
         <source>changed since you last opened it</source>
-        <translation type="unfinished"></translation>
+        <translation>seit dem letzten Öffnen geändert</translation>
     </message>
     <message>
         <source>not saved</source>
-        <translation type="unfinished"></translation>
+        <translation>nicht gespeichert</translation>
     </message>
     <message>
         <source>not there yet</source>
-        <translation type="unfinished"></translation>
+        <translation>noch nicht da</translation>
     </message>
     <message>
         <source>pinned</source>
-        <translation type="unfinished"></translation>
+        <translation>angeheftet</translation>
     </message>
     <message>
         <source>read by the agent</source>
-        <translation type="unfinished"></translation>
+        <translation>vom Agenten gelesen</translation>
+    </message>
+    <message>
+        <source>something to look at</source>
+        <translation>es gibt Hinweise</translation>
     </message>
     <message>
         <source>warning</source>
-        <translation type="unfinished"></translation>
+        <translation>Warnung</translation>
     </message>
 </context>
 <context>
     <name>MemoryTreeView</name>
     <message>
         <source>Memories</source>
+        <translation>Notizen</translation>
+    </message>
+</context>
+<context>
+    <name>MergeDialog</name>
+    <message>
+        <source>&amp;Keep as</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Merge</source>
+        <translation>&amp;Zusammenführen</translation>
+    </message>
+    <message>
+        <source>&amp;Take in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Every line of all of them is kept.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Files of the orphaned store</source>
+        <translation>Dateien der verwaisten Ablage</translation>
+    </message>
+    <message>
+        <source>I do not need these lines any &amp;more</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Lines that would be lost</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Looking for lines that would be lost…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Memories to merge</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Merge an orphaned store</source>
+        <translation>Eine verwaiste Ablage zusammenführen</translation>
+    </message>
+    <message>
+        <source>Merge memories</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Merge {store} into {target}</source>
+        <translation>{store} mit {target} zusammenführen</translation>
+    </message>
+    <message>
+        <source>Nothing is written.</source>
+        <translation>Geschrieben wird nichts.</translation>
+    </message>
+    <message>
+        <source>The memory that stays</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The merged text</source>
         <translation type="unfinished"></translation>
     </message>
 </context>
@@ -811,2154 +1505,3347 @@ A desktop memory browser for coding agents.</source>
     <name>MessageBar</name>
     <message>
         <source>Dismiss</source>
-        <translation type="unfinished"></translation>
+        <translation>Ausblenden</translation>
     </message>
 </context>
 <context>
     <name>MessagesView</name>
     <message>
         <source>(nothing)</source>
-        <translation type="unfinished"></translation>
+        <translation>(nichts)</translation>
     </message>
     <message>
         <source>Attempt {n}, sent as {role}</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuch {n}, gesendet als {role}</translation>
     </message>
     <message>
         <source>Attempt {n}, the model</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuch {n}, das Modell</translation>
     </message>
     <message>
         <source>Conversation, {role} {n}</source>
-        <translation type="unfinished"></translation>
+        <translation>Gespräch, {role} {n}</translation>
     </message>
     <message>
         <source>Global instructions</source>
-        <translation type="unfinished"></translation>
+        <translation>Globale Anweisungen</translation>
     </message>
     <message>
         <source>Memory before the run</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizen vor dem Lauf</translation>
     </message>
     <message>
         <source>Messages</source>
-        <translation type="unfinished"></translation>
+        <translation>Nachrichten</translation>
     </message>
     <message>
         <source>Project instructions</source>
-        <translation type="unfinished"></translation>
+        <translation>Anweisungen des Projekts</translation>
     </message>
     <message>
         <source>System prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>System-Prompt</translation>
     </message>
     <message>
         <source>{n} more are in the raw document.</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} weitere stehen in den Rohdaten.</translation>
     </message>
 </context>
 <context>
     <name>ModelDialog</name>
     <message>
         <source>&amp;Run</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Ausführen</translation>
     </message>
     <message>
         <source>Model, as provider:model</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell, als provider:modell</translation>
     </message>
     <message>
         <source>Run with a model</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit einem Modell ausführen</translation>
     </message>
     <message>
         <source>Write it as provider:model, such as ollama:qwen3:8b. Settings can test one.</source>
+        <translation>Als provider:modell schreiben, etwa ollama:qwen3:8b. In den Einstellungen lässt es sich testen.</translation>
+    </message>
+</context>
+<context>
+    <name>MoveDialog</name>
+    <message>
+        <source>&amp;Folder</source>
+        <translation>&amp;Ordner</translation>
+    </message>
+    <message>
+        <source>&amp;Keep both, with a number</source>
+        <translation>Beide &amp;behalten, mit einer Nummer</translation>
+    </message>
+    <message>
+        <source>&amp;Name</source>
+        <translation>&amp;Name</translation>
+    </message>
+    <message>
+        <source>&amp;Scope</source>
+        <translation>&amp;Bereich</translation>
+    </message>
+    <message>
+        <source>A folder cannot be moved into itself.</source>
+        <translation>Ein Ordner kann nicht in sich selbst verschoben werden.</translation>
+    </message>
+    <message>
+        <source>A name is taken</source>
+        <translation>Ein Name ist vergeben</translation>
+    </message>
+    <message>
+        <source>A name that begins with a dot is never listed.</source>
+        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Give it a name.</source>
+        <translation>Ein Name fehlt.</translation>
+    </message>
+    <message>
+        <source>In that folder there is something of the same name already:</source>
+        <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
+    </message>
+    <message>
+        <source>It is there already.</source>
+        <translation>Das ist schon da.</translation>
+    </message>
+    <message>
+        <source>Keep &amp;both: put a number after the name</source>
+        <translation>&amp;Beide behalten: eine Nummer an den Namen hängen</translation>
+    </message>
+    <message>
+        <source>Move</source>
+        <translation>Verschieben</translation>
+    </message>
+    <message>
+        <source>Move {what}</source>
+        <translation>{what} verschieben</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>Not a valid path: {problem}</source>
+        <translation>Kein gültiger Pfad: {problem}</translation>
+    </message>
+    <message>
+        <source>Scope</source>
+        <translation>Bereich</translation>
+    </message>
+    <message>
+        <source>Something of that name is there already: {names}</source>
+        <translation>Da ist schon etwas dieses Namens: {names}</translation>
+    </message>
+    <message>
+        <source>top of the scope</source>
+        <translation>oberste Ebene des Bereichs</translation>
+    </message>
+</context>
+<context>
+    <name>OrphansControl</name>
+    <message>
+        <source>Keep it</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the orphaned store…</source>
+        <translation>Die verwaiste Ablage entfernen…</translation>
+    </message>
+    <message>
+        <source>Remove {name} with its {notes}? The history keeps them, and it can be undone.</source>
+        <translation>{name} mit {notes} entfernen? Die Geschichte bewahrt sie auf, und es lässt sich rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>Removed {name}.</source>
+        <translation>{name} entfernt.</translation>
+    </message>
+    <message>
+        <source>Should its project come back, the agent would find no memory of it.</source>
         <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Take it back</source>
+        <translation>Zurücknehmen</translation>
+    </message>
+    <message>
+        <source>The history keeps what is removed</source>
+        <translation>Die Geschichte bewahrt auf, was entfernt wird</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+</context>
+<context>
+    <name>OrphansPage</name>
+    <message>
+        <source>&amp;Preview the merge…</source>
+        <translation>&amp;Vorschau des Zusammenführens…</translation>
+    </message>
+    <message>
+        <source>&amp;Remove this store…</source>
+        <translation>Diese Ablage &amp;entfernen…</translation>
+    </message>
+    <message>
+        <source>Choose a project</source>
+        <translation>Projekt auswählen</translation>
+    </message>
+    <message>
+        <source>Content, for reading only</source>
+        <translation>Inhalt, nur zum Lesen</translation>
+    </message>
+    <message>
+        <source>Every store of this home belongs to a project or workspace that is there.</source>
+        <translation>Jede Ablage dieses Homes gehört zu einem Projekt oder Workspace, den es gibt.</translation>
+    </message>
+    <message>
+        <source>Files of the orphaned store</source>
+        <translation>Dateien der verwaisten Ablage</translation>
+    </message>
+    <message>
+        <source>It lies where the history keeps nothing; it can be removed outside only.</source>
+        <translation>Liegt, wo die Geschichte nichts aufbewahrt; das lässt sich nur außerhalb entfernen.</translation>
+    </message>
+    <message>
+        <source>Merge &amp;into:</source>
+        <translation>Zusammen&amp;führen mit:</translation>
+    </message>
+    <message>
+        <source>Merge into</source>
+        <translation>Zusammenführen mit</translation>
+    </message>
+    <message>
+        <source>Nothing is orphaned</source>
+        <translation>Nichts ist verwaist</translation>
+    </message>
+    <message>
+        <source>Orphaned stores</source>
+        <translation>Verwaiste Ablagen</translation>
+    </message>
+    <message>
+        <source>They belong into global memory.</source>
+        <translation>Sie gehören zu den globalen Notizen.</translation>
+    </message>
+</context>
+<context>
+    <name>Palette</name>
+    <message>
+        <source>Actions and memories that fit</source>
+        <translation>Passende Aktionen und Notizen</translation>
+    </message>
+    <message>
+        <source>An action, or the name of a memory</source>
+        <translation>Eine Aktion oder der Name einer Notiz</translation>
+    </message>
+    <message>
+        <source>Command palette</source>
+        <translation>Befehlspalette</translation>
+    </message>
+    <message>
+        <source>Find an action or a memory</source>
+        <translation>Aktion oder Notiz suchen</translation>
     </message>
 </context>
 <context>
     <name>PathDialog</name>
     <message>
         <source>&amp;Description</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Beschreibung</translation>
     </message>
     <message>
         <source>&amp;Path</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Pfad</translation>
     </message>
     <message>
         <source>&amp;Scope</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Bereich</translation>
     </message>
     <message>
         <source>A name that begins with a dot is never listed.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
         <source>Description</source>
-        <translation type="unfinished"></translation>
+        <translation>Beschreibung</translation>
     </message>
     <message>
         <source>Give it a name.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Name fehlt.</translation>
     </message>
     <message>
         <source>Not a valid path: {problem}</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein gültiger Pfad: {problem}</translation>
     </message>
     <message>
         <source>One line that tells the agent when to read it (optional)</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Zeile, die dem Agenten sagt, wann er sie lesen soll (freiwillig)</translation>
     </message>
     <message>
         <source>Path in the scope</source>
-        <translation type="unfinished"></translation>
+        <translation>Pfad im Bereich</translation>
     </message>
     <message>
         <source>Scope</source>
-        <translation type="unfinished"></translation>
+        <translation>Bereich</translation>
     </message>
     <message>
         <source>Something is there already.</source>
-        <translation type="unfinished"></translation>
+        <translation>Da ist schon etwas.</translation>
     </message>
     <message>
         <source>That is its name already.</source>
-        <translation type="unfinished"></translation>
+        <translation>So heißt es schon.</translation>
     </message>
     <message>
         <source>topic/notes.md</source>
-        <translation type="unfinished"></translation>
+        <translation>thema/notizen.md</translation>
     </message>
 </context>
 <context>
     <name>Picker</name>
     <message>
         <source>Homes, projects and workspaces</source>
-        <translation type="unfinished"></translation>
+        <translation>Homes, Projekte und Workspaces</translation>
     </message>
 </context>
 <context>
     <name>PickerModel</name>
     <message>
         <source>Orphaned stores ({n})</source>
-        <translation type="unfinished"></translation>
+        <translation>Verwaiste Ablagen ({n})</translation>
     </message>
     <message>
         <source>Several projects</source>
-        <translation type="unfinished"></translation>
+        <translation>Mehrere Projekte</translation>
     </message>
     <message>
         <source>archived</source>
-        <translation type="unfinished"></translation>
+        <translation>archiviert</translation>
     </message>
     <message>
         <source>several projects</source>
-        <translation type="unfinished"></translation>
+        <translation>mehrere Projekte</translation>
+    </message>
+</context>
+<context>
+    <name>PointList</name>
+    <message>
+        <source>Points in time, newest first</source>
+        <translation>Zeitpunkte, neueste zuerst</translation>
+    </message>
+    <message>
+        <source>Select two points to see what differs between them.</source>
+        <translation>Zwei Punkte auswählen, um zu sehen, worin sie sich unterscheiden.</translation>
+    </message>
+</context>
+<context>
+    <name>PreviewPane</name>
+    <message>
+        <source>Not opened, only web and mail addresses are: {address}</source>
+        <translation>Nicht geöffnet, das gilt nur für Web- und Mailadressen: {address}</translation>
+    </message>
+    <message>
+        <source>Nothing on this computer opens {address}</source>
+        <translation>Nichts auf diesem Rechner öffnet {address}</translation>
+    </message>
+    <message>
+        <source>Rendered text of the memory</source>
+        <translation>Gestalteter Text der Notiz</translation>
+    </message>
+    <message>
+        <source>This text is too large to be rendered; its source is shown as it is.</source>
+        <translation>Dieser Text ist zu groß, um gestaltet zu werden; der Quelltext steht, wie er ist.</translation>
     </message>
 </context>
 <context>
     <name>ProvidersPage</name>
     <message>
         <source>&amp;Address</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Adresse</translation>
     </message>
     <message>
         <source>&amp;Key</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Schlüssel</translation>
     </message>
     <message>
         <source>1 model found.</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Modell gefunden.</translation>
     </message>
     <message>
         <source>Address</source>
-        <translation type="unfinished"></translation>
+        <translation>Adresse</translation>
     </message>
     <message>
         <source>Address of the provider</source>
-        <translation type="unfinished"></translation>
+        <translation>Adresse des Anbieters</translation>
     </message>
     <message>
         <source>Find local servers</source>
-        <translation type="unfinished"></translation>
+        <translation>Lokale Server suchen</translation>
     </message>
     <message>
         <source>Forget key</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlüssel vergessen</translation>
     </message>
     <message>
         <source>Kept in the system's keyring, nowhere else</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird im Schlüsselbund des Systems aufbewahrt, sonst nirgends</translation>
     </message>
     <message>
         <source>Key</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlüssel</translation>
     </message>
     <message>
         <source>Key of the provider</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlüssel des Anbieters</translation>
     </message>
     <message>
         <source>Look at the usual ports of this machine</source>
-        <translation type="unfinished"></translation>
+        <translation>An den üblichen Ports dieses Rechners nachsehen</translation>
     </message>
     <message>
         <source>Looking…</source>
-        <translation type="unfinished"></translation>
+        <translation>Suche…</translation>
     </message>
     <message>
         <source>Model</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell</translation>
     </message>
     <message>
         <source>Models of local servers</source>
-        <translation type="unfinished"></translation>
+        <translation>Modelle lokaler Server</translation>
     </message>
     <message>
         <source>No server answers at the usual ports.</source>
-        <translation type="unfinished"></translation>
+        <translation>An den üblichen Ports antwortet kein Server.</translation>
     </message>
     <message>
         <source>Provider</source>
-        <translation type="unfinished"></translation>
+        <translation>Anbieter</translation>
     </message>
     <message>
         <source>Providers</source>
-        <translation type="unfinished"></translation>
+        <translation>Anbieter</translation>
     </message>
     <message>
         <source>Save key</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlüssel speichern</translation>
     </message>
     <message>
         <source>Server</source>
-        <translation type="unfinished"></translation>
+        <translation>Server</translation>
     </message>
     <message>
         <source>The address of {provider} must begin with http:// or https://.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Adresse von {provider} muss mit http:// oder https:// beginnen.</translation>
     </message>
     <message>
         <source>The environment has a key for this provider; it wins over the keyring.</source>
-        <translation type="unfinished"></translation>
+        <translation>In der Umgebung steht ein Schlüssel für diesen Anbieter; er geht dem Schlüsselbund vor.</translation>
     </message>
     <message>
         <source>Use this model</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Modell benutzen</translation>
     </message>
     <message>
         <source>{servers} answers, but offers no model.</source>
-        <translation type="unfinished"></translation>
+        <translation>{servers} antwortet, bietet aber kein Modell.</translation>
     </message>
 </context>
 <context>
     <name>RawModel</name>
     <message>
         <source>Name</source>
-        <translation type="unfinished"></translation>
+        <translation>Name</translation>
     </message>
     <message>
         <source>Value</source>
-        <translation type="unfinished"></translation>
+        <translation>Wert</translation>
     </message>
 </context>
 <context>
     <name>RawView</name>
     <message>
         <source>&amp;Copy value</source>
-        <translation type="unfinished"></translation>
+        <translation>Wert &amp;kopieren</translation>
     </message>
     <message>
         <source>1 place</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Stelle</translation>
     </message>
     <message>
         <source>Raw document</source>
-        <translation type="unfinished"></translation>
+        <translation>Rohdaten</translation>
     </message>
     <message>
         <source>Search in this trace, then press Enter</source>
-        <translation type="unfinished"></translation>
+        <translation>In diesem Trace suchen, dann Eingabe drücken</translation>
     </message>
     <message>
         <source>Value</source>
-        <translation type="unfinished"></translation>
+        <translation>Wert</translation>
     </message>
     <message>
         <source>Where it stands</source>
-        <translation type="unfinished"></translation>
+        <translation>Wo es steht</translation>
     </message>
     <message>
         <source>{n} or more</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} oder mehr</translation>
     </message>
 </context>
 <context>
     <name>ReplayDialog</name>
     <message>
         <source> s</source>
-        <translation type="unfinished"></translation>
+        <translation> s</translation>
     </message>
     <message>
         <source>&amp;Model:</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Modell:</translation>
     </message>
     <message>
         <source>&amp;Replay</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Wiederholen</translation>
     </message>
     <message>
         <source>Asking {model}…</source>
-        <translation type="unfinished"></translation>
+        <translation>{model} wird gefragt…</translation>
     </message>
     <message>
         <source>At work: {step}</source>
-        <translation type="unfinished"></translation>
+        <translation>Gerade: {step}</translation>
     </message>
     <message>
         <source>Ca&amp;ncel</source>
-        <translation type="unfinished"></translation>
+        <translation>A&amp;bbrechen</translation>
     </message>
     <message>
         <source>Cancelled.</source>
-        <translation type="unfinished"></translation>
+        <translation>Abgebrochen.</translation>
     </message>
     <message>
         <source>Message</source>
-        <translation type="unfinished"></translation>
+        <translation>Nachricht</translation>
     </message>
     <message>
         <source>Model, as provider:model</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell, als provider:modell</translation>
     </message>
     <message>
         <source>Not started. Nothing was sent.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht begonnen. Nichts wurde gesendet.</translation>
     </message>
     <message>
         <source>Original and replay</source>
-        <translation type="unfinished"></translation>
+        <translation>Original und Wiederholung</translation>
     </message>
     <message>
         <source>Replay</source>
-        <translation type="unfinished"></translation>
+        <translation>Wiederholung</translation>
     </message>
     <message>
         <source>System prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>System-Prompt</translation>
     </message>
     <message>
         <source>Time &amp;limit:</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeit&amp;grenze:</translation>
     </message>
     <message>
         <source>Time limit</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeitgrenze</translation>
     </message>
     <message>
         <source>{what} of {when}, on a copy of the memory as it was then. Nothing is written; secrets in the texts are not sent.</source>
-        <translation type="unfinished"></translation>
+        <translation>{what} vom {when}, auf einer Kopie der Notizen von damals. Geschrieben wird nichts; Geheimnisse in den Texten werden nicht gesendet.</translation>
+    </message>
+</context>
+<context>
+    <name>RestoreDialog</name>
+    <message>
+        <source>&amp;Restore</source>
+        <translation>&amp;Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>They stay in the history and can be brought back</source>
+        <translation>Sie bleiben in der Geschichte und lassen sich zurückholen</translation>
+    </message>
+    <message>
+        <source>What would change</source>
+        <translation>Was sich ändern würde</translation>
+    </message>
+    <message>
+        <source>Write this; it can be undone</source>
+        <translation>Das schreiben; es lässt sich rückgängig machen</translation>
+    </message>
+    <message>
+        <source>comes back</source>
+        <translation>kommt zurück</translation>
+    </message>
+    <message>
+        <source>gets its text of then</source>
+        <translation>bekommt seinen Text von damals</translation>
+    </message>
+    <message>
+        <source>goes</source>
+        <translation>verschwindet</translation>
+    </message>
+    <message>
+        <source>{path} as it was on {when}</source>
+        <translation>{path} wie am {when}</translation>
+    </message>
+    <message>
+        <source>{path} cannot be brought back: {why}</source>
+        <translation>{path} kann nicht zurückgeholt werden: {why}</translation>
+    </message>
+    <message>
+        <source>… and {n} more</source>
+        <translation>… und {n} weitere</translation>
     </message>
 </context>
 <context>
     <name>ResultList</name>
     <message>
         <source>Search results</source>
-        <translation type="unfinished"></translation>
+        <translation>Suchergebnisse</translation>
     </message>
 </context>
 <context>
     <name>ResultModel</name>
     <message>
         <source>No project or workspace of this home shows it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Projekt und kein Workspace dieses Homes zeigt es.</translation>
     </message>
 </context>
 <context>
     <name>ReviewDetail</name>
     <message>
         <source>&amp;Agree to the loss of these lines</source>
-        <translation type="unfinished"></translation>
+        <translation>Dem Verlust dieser Zeilen &amp;zustimmen</translation>
     </message>
     <message>
         <source>Edit the text…</source>
-        <translation type="unfinished"></translation>
+        <translation>Text bearbeiten…</translation>
     </message>
     <message>
         <source>Edit this change…</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Änderung bearbeiten…</translation>
     </message>
     <message>
         <source>It stays as it is: {why}</source>
-        <translation type="unfinished"></translation>
+        <translation>Es bleibt, wie es ist: {why}</translation>
     </message>
     <message>
         <source>Put your own words in the place of the file's</source>
-        <translation type="unfinished"></translation>
+        <translation>Eigene Worte an die Stelle derer der Datei setzen</translation>
     </message>
     <message>
         <source>Put your own words in the place of these</source>
-        <translation type="unfinished"></translation>
+        <translation>Eigene Worte an die Stelle dieser setzen</translation>
     </message>
     <message>
         <source>Show the difference</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Unterschied zeigen</translation>
     </message>
     <message>
         <source>Take back my words</source>
-        <translation type="unfinished"></translation>
+        <translation>Meine Worte zurücknehmen</translation>
     </message>
     <message>
         <source>Text in its place</source>
-        <translation type="unfinished"></translation>
+        <translation>Text an dieser Stelle</translation>
     </message>
 </context>
 <context>
     <name>ReviewPane</name>
     <message>
         <source>1 file</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Datei</translation>
     </message>
     <message>
         <source>1 has to stay.</source>
-        <translation type="unfinished"></translation>
+        <translation>1 muss bleiben.</translation>
     </message>
     <message>
         <source>A preview: nothing of this was written.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Vorschau: Nichts davon wurde geschrieben.</translation>
     </message>
     <message>
         <source>A&amp;pply</source>
-        <translation type="unfinished"></translation>
+        <translation>An&amp;wenden</translation>
     </message>
     <message>
         <source>Give back every byte this run changed; later edits by hand are kept</source>
-        <translation type="unfinished"></translation>
+        <translation>Jedes Byte zurückgeben, das dieser Lauf geändert hat; spätere Änderungen von Hand bleiben</translation>
     </message>
     <message>
         <source>Held for review, nothing of this was written. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>Zur Durchsicht angehalten, nichts davon wurde geschrieben. {reason}</translation>
     </message>
     <message>
         <source>In conflict: {paths}</source>
-        <translation type="unfinished"></translation>
+        <translation>Im Konflikt: {paths}</translation>
     </message>
     <message>
         <source>No run selected</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Lauf ausgewählt</translation>
     </message>
     <message>
         <source>This run changed no file.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieser Lauf hat keine Datei geändert.</translation>
     </message>
     <message>
         <source>This run was undone.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieser Lauf wurde rückgängig gemacht.</translation>
     </message>
     <message>
         <source>Undo this run</source>
-        <translation type="unfinished"></translation>
+        <translation>Diesen Lauf rückgängig machen</translation>
     </message>
     <message>
         <source>Write what is ticked; it can be undone</source>
-        <translation type="unfinished"></translation>
+        <translation>Schreiben, was angehakt ist; es lässt sich rückgängig machen</translation>
     </message>
     <message>
         <source>{changed} of {all} would be changed.</source>
-        <translation type="unfinished"></translation>
+        <translation>{changed} von {all} würden geändert.</translation>
     </message>
     <message>
         <source>{outcome}: {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>{outcome}: {reason}</translation>
     </message>
 </context>
 <context>
     <name>ReviewTree</name>
     <message>
         <source>Changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Änderungen</translation>
     </message>
     <message>
         <source>Refused</source>
-        <translation type="unfinished"></translation>
+        <translation>Abgelehnt</translation>
     </message>
     <message>
         <source>edited</source>
-        <translation type="unfinished"></translation>
+        <translation>bearbeitet</translation>
     </message>
     <message>
         <source>stays</source>
-        <translation type="unfinished"></translation>
+        <translation>bleibt</translation>
     </message>
 </context>
 <context>
     <name>RunList</name>
     <message>
         <source>No run fits.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Lauf passt.</translation>
     </message>
     <message>
         <source>Runs, newest first</source>
-        <translation type="unfinished"></translation>
+        <translation>Läufe, neueste zuerst</translation>
     </message>
     <message>
         <source>Search runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Läufe durchsuchen</translation>
     </message>
     <message>
         <source>Which runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Welche Läufe</translation>
     </message>
 </context>
 <context>
     <name>RunPanel</name>
     <message>
         <source>A consolidation was interrupted on {when}; what it had begun can be undone.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Konsolidierung wurde am {when} unterbrochen; was sie begonnen hatte, lässt sich rückgängig machen.</translation>
     </message>
     <message>
         <source>Apply all</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles anwenden</translation>
     </message>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>Abbrechen</translation>
     </message>
     <message>
         <source>Cancelling…</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird abgebrochen…</translation>
     </message>
     <message>
         <source>Do exactly this; it can be undone</source>
-        <translation type="unfinished"></translation>
+        <translation>Genau das tun; es lässt sich rückgängig machen</translation>
     </message>
     <message>
         <source>Give back every byte this run changed</source>
-        <translation type="unfinished"></translation>
+        <translation>Jedes Byte zurückgeben, das dieser Lauf geändert hat</translation>
     </message>
     <message>
         <source>Progress of the consolidation</source>
-        <translation type="unfinished"></translation>
+        <translation>Fortschritt der Konsolidierung</translation>
     </message>
     <message>
         <source>Review changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Änderungen durchsehen</translation>
     </message>
     <message>
         <source>Review plan</source>
-        <translation type="unfinished"></translation>
+        <translation>Plan durchsehen</translation>
     </message>
     <message>
         <source>Stop before the next change</source>
-        <translation type="unfinished"></translation>
+        <translation>Vor der nächsten Änderung anhalten</translation>
     </message>
     <message>
         <source>Undo</source>
-        <translation type="unfinished"></translation>
+        <translation>Rückgängig</translation>
     </message>
     <message>
         <source>What it changed, file by file</source>
-        <translation type="unfinished"></translation>
+        <translation>Was geändert wurde, Datei für Datei</translation>
     </message>
     <message>
         <source>What it would change, file by file</source>
-        <translation type="unfinished"></translation>
+        <translation>Was geändert würde, Datei für Datei</translation>
     </message>
     <message>
         <source>{summary} Left as they are, because they were edited since: {paths}</source>
-        <translation type="unfinished"></translation>
+        <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
     </message>
 </context>
 <context>
     <name>RunsDialog</name>
     <message>
         <source>No runs yet. “Consolidate now” makes the first.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch keine Läufe. „Jetzt konsolidieren“ macht den ersten.</translation>
     </message>
     <message>
         <source>Review changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Änderungen durchsehen</translation>
     </message>
     <message>
         <source>Runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Läufe</translation>
     </message>
 </context>
 <context>
     <name>SearchField</name>
     <message>
         <source>Clear</source>
-        <translation type="unfinished"></translation>
+        <translation>Leeren</translation>
     </message>
 </context>
 <context>
     <name>SettingsControl</name>
     <message>
         <source>The key for {provider} is in the system's keyring.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Schlüssel für {provider} liegt im Schlüsselbund des Systems.</translation>
     </message>
     <message>
         <source>The key for {provider} was removed from the keyring.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Schlüssel für {provider} wurde aus dem Schlüsselbund entfernt.</translation>
     </message>
 </context>
 <context>
     <name>SettingsDialog</name>
     <message>
         <source>&amp;Background</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Hintergrund</translation>
     </message>
     <message>
         <source>&amp;Consolidation</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Konsolidierung</translation>
     </message>
     <message>
         <source>&amp;Models</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Modelle</translation>
     </message>
     <message>
         <source>&amp;System 1</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;System 1</translation>
+    </message>
+    <message>
+        <source>&amp;Window</source>
+        <translation>&amp;Fenster</translation>
     </message>
     <message>
         <source>Settings</source>
-        <translation type="unfinished"></translation>
+        <translation>Einstellungen</translation>
     </message>
 </context>
 <context>
     <name>ShortcutSheet</name>
     <message>
         <source>Keyboard shortcuts</source>
+        <translation>Tastenkürzel</translation>
+    </message>
+</context>
+<context>
+    <name>SideBySide</name>
+    <message>
+        <source>The first memory</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The second memory</source>
         <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
     <name>SizeGauge</name>
     <message>
-        <source>{size} bytes</source>
-        <translation type="unfinished"></translation>
+        <source>About {tokens} tokens, a quarter of the characters.</source>
+        <translation>Etwa {tokens} Tokens, ein Viertel der Zeichen.</translation>
     </message>
     <message>
-        <source>{size} bytes of the {cap} that the agent reads</source>
-        <translation type="unfinished"></translation>
+        <source>{size} bytes of the {cap} that the agent reads.</source>
+        <translation>{size} Bytes von den {cap}, die der Agent liest.</translation>
+    </message>
+    <message>
+        <source>{size} bytes.</source>
+        <translation>{size} Bytes.</translation>
     </message>
     <message>
         <source>{size} of {cap}</source>
-        <translation type="unfinished"></translation>
+        <translation>{size} von {cap}</translation>
+    </message>
+    <message>
+        <source>{size} · {tokens} tokens</source>
+        <translation>{size} · {tokens} Tokens</translation>
     </message>
 </context>
 <context>
     <name>StepsView</name>
     <message>
         <source>&amp;Flat, in the order of time</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Flach, in zeitlicher Folge</translation>
     </message>
     <message>
         <source>1 tool call</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Werkzeugaufruf</translation>
     </message>
     <message>
         <source>Answer {n}</source>
-        <translation type="unfinished"></translation>
+        <translation>Antwort {n}</translation>
     </message>
     <message>
         <source>At</source>
-        <translation type="unfinished"></translation>
+        <translation>Um</translation>
     </message>
     <message>
         <source>Attempt {n}</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuch {n}</translation>
     </message>
     <message>
         <source>Attempts, answers and tool calls</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuche, Antworten und Werkzeugaufrufe</translation>
     </message>
     <message>
         <source>No answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine Antwort</translation>
     </message>
     <message>
         <source>Step</source>
-        <translation type="unfinished"></translation>
+        <translation>Schritt</translation>
     </message>
     <message>
         <source>The selected step in full</source>
-        <translation type="unfinished"></translation>
+        <translation>Der ausgewählte Schritt ganz</translation>
     </message>
     <message>
         <source>What came of it</source>
-        <translation type="unfinished"></translation>
+        <translation>Was daraus wurde</translation>
     </message>
     <message>
         <source>done</source>
-        <translation type="unfinished"></translation>
+        <translation>fertig</translation>
     </message>
     <message>
         <source>ended: {finish}, tokens in and out: {usage}</source>
-        <translation type="unfinished"></translation>
+        <translation>geendet: {finish}, Tokens ein und aus: {usage}</translation>
     </message>
     <message>
         <source>was not run</source>
-        <translation type="unfinished"></translation>
+        <translation>wurde nicht ausgeführt</translation>
     </message>
     <message>
         <source>wrote</source>
-        <translation type="unfinished"></translation>
+        <translation>geschrieben</translation>
     </message>
 </context>
 <context>
     <name>System1Page</name>
     <message>
         <source> MB</source>
-        <translation type="unfinished"></translation>
+        <translation> MB</translation>
     </message>
     <message>
         <source> s</source>
-        <translation type="unfinished"></translation>
+        <translation> s</translation>
     </message>
     <message>
         <source>&amp;Write memories while conversations go on</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Notizen schreiben, während Gespräche laufen</translation>
     </message>
     <message>
         <source>A memory of the project, system-1.md</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Notiz des Projekts, system-1.md</translation>
     </message>
     <message>
         <source>A model is “rules” or provider:model, such as ollama:qwen3:8b.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Modell ist „rules“ oder provider:modell, etwa ollama:qwen3:8b.</translation>
     </message>
     <message>
         <source>A run every so many t&amp;urns</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Lauf alle so vielen &amp;Antworten</translation>
     </message>
     <message>
         <source>After every so many turns of an assistant, what it learned goes into the memory of its project. Runs can be reviewed and undone; why none happened stands in Activity and Doctor.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach so vielen Antworten eines Assistenten kommt, was er gelernt hat, in die Notizen seines Projekts. Läufe lassen sich durchsehen und rückgängig machen; warum keiner stattfand, steht unter Aktivität und Diagnose.</translation>
     </message>
     <message>
         <source>All of them</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle</translation>
     </message>
     <message>
         <source>At most so &amp;many traces</source>
-        <translation type="unfinished"></translation>
+        <translation>Höchstens so &amp;viele Traces</translation>
     </message>
     <message>
         <source>At most so mu&amp;ch of them</source>
-        <translation type="unfinished"></translation>
+        <translation>Höchstens so viel d&amp;avon</translation>
     </message>
     <message>
         <source>Keep a trac&amp;e of runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Einen &amp;Trace behalten</translation>
     </message>
     <message>
         <source>Megabytes of traces to keep at most</source>
-        <translation type="unfinished"></translation>
+        <translation>Höchstens so viele Megabyte Traces behalten</translation>
     </message>
     <message>
         <source>Mode&amp;l</source>
-        <translation type="unfinished"></translation>
+        <translation>Mode&amp;ll</translation>
     </message>
     <message>
         <source>Model: rules or provider:model; empty for the conversation's</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell: rules oder provider:modell; leer für das des Gesprächs</translation>
     </message>
     <message>
         <source>None</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine</translation>
     </message>
     <message>
         <source>Stop a run &amp;after</source>
-        <translation type="unfinished"></translation>
+        <translation>Einen Lauf beenden n&amp;ach</translation>
     </message>
     <message>
         <source>The project's memory file</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Notizdatei des Projekts</translation>
     </message>
     <message>
         <source>Those that fail</source>
-        <translation type="unfinished"></translation>
+        <translation>Die gescheiterten</translation>
     </message>
     <message>
         <source>Time limit of a run, in seconds</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeitgrenze eines Laufs, in Sekunden</translation>
     </message>
     <message>
         <source>Traces to keep at most</source>
-        <translation type="unfinished"></translation>
+        <translation>Höchstens so viele Traces behalten</translation>
     </message>
     <message>
         <source>Turns between two runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Antworten zwischen zwei Läufen</translation>
     </message>
     <message>
         <source>Where it writes</source>
-        <translation type="unfinished"></translation>
+        <translation>Wohin er schreibt</translation>
     </message>
     <message>
         <source>Which runs leave a trace</source>
-        <translation type="unfinished"></translation>
+        <translation>Welche Läufe einen Trace hinterlassen</translation>
     </message>
     <message>
         <source>Write &amp;into</source>
-        <translation type="unfinished"></translation>
+        <translation>Schreiben &amp;nach</translation>
     </message>
     <message>
         <source>the model of the conversation</source>
-        <translation type="unfinished"></translation>
+        <translation>das Modell des Gesprächs</translation>
+    </message>
+</context>
+<context>
+    <name>TextView</name>
+    <message>
+        <source>
+… the rest is too long to show here.</source>
+        <translation>
+… der Rest ist zu lang, um hier gezeigt zu werden.</translation>
+    </message>
+    <message>
+        <source>Text of this version</source>
+        <translation>Text dieser Fassung</translation>
+    </message>
+    <message>
+        <source>This version is no text.</source>
+        <translation>Diese Fassung ist kein Text.</translation>
+    </message>
+</context>
+<context>
+    <name>TimelinePane</name>
+    <message>
+        <source>Looking further back…</source>
+        <translation>Suche weiter zurück…</translation>
+    </message>
+    <message>
+        <source>Nobody of these changed it.</source>
+        <translation>Davon hat das niemand geändert.</translation>
+    </message>
+    <message>
+        <source>The history holds nothing of it yet.</source>
+        <translation>Die Geschichte weiß davon noch nichts.</translation>
+    </message>
+    <message>
+        <source>Whose changes</source>
+        <translation>Wessen Änderungen</translation>
     </message>
 </context>
 <context>
     <name>TimelineView</name>
     <message>
         <source>Attempt {n}</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuch {n}</translation>
     </message>
     <message>
         <source>The trace does not say when anything happened.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Trace sagt nicht, wann etwas geschah.</translation>
     </message>
     <message>
         <source>Timeline</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeitleiste</translation>
     </message>
     <message>
         <source>answer {n}</source>
-        <translation type="unfinished"></translation>
+        <translation>Antwort {n}</translation>
     </message>
 </context>
 <context>
     <name>TraceCompare</name>
     <message>
         <source>Compare traces</source>
-        <translation type="unfinished"></translation>
+        <translation>Traces vergleichen</translation>
     </message>
     <message>
         <source>Reading…</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird gelesen…</translation>
     </message>
     <message>
         <source>What differs is tinted; “-” is the older one, “+” the newer.</source>
-        <translation type="unfinished"></translation>
+        <translation>Was sich unterscheidet, ist getönt; „-“ ist der ältere, „+“ der neuere.</translation>
     </message>
 </context>
 <context>
     <name>TraceDetailView</name>
     <message>
         <source>&amp;Export…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Exportieren…</translation>
     </message>
     <message>
         <source>&amp;Transcript</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Transkript</translation>
     </message>
     <message>
         <source>1 attempt</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Versuch</translation>
     </message>
     <message>
         <source>Ask another model or with another prompt, on a copy: nothing is written</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein anderes Modell oder mit anderem Prompt fragen, auf einer Kopie: Geschrieben wird nichts</translation>
     </message>
     <message>
         <source>C&amp;ompare…</source>
-        <translation type="unfinished"></translation>
+        <translation>Ver&amp;gleichen…</translation>
     </message>
     <message>
         <source>Copy &amp;summary</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Zusammenfassung kopieren</translation>
     </message>
     <message>
         <source>Course</source>
-        <translation type="unfinished"></translation>
+        <translation>Verlauf</translation>
     </message>
     <message>
         <source>Evidence: {text}</source>
-        <translation type="unfinished"></translation>
+        <translation>Beleg: {text}</translation>
     </message>
     <message>
         <source>Memory and what was tried</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizen und was versucht wurde</translation>
     </message>
     <message>
         <source>Messages</source>
-        <translation type="unfinished"></translation>
+        <translation>Nachrichten</translation>
     </message>
     <message>
         <source>Nothing was tried.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts wurde versucht.</translation>
     </message>
     <message>
         <source>Raw</source>
-        <translation type="unfinished"></translation>
+        <translation>Rohdaten</translation>
     </message>
     <message>
         <source>Re&amp;play…</source>
-        <translation type="unfinished"></translation>
+        <translation>Wieder&amp;holen…</translation>
     </message>
     <message>
         <source>Save the document as a file</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Dokument als Datei speichern</translation>
     </message>
     <message>
         <source>Select the step that shows it</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Schritt auswählen, der es zeigt</translation>
     </message>
     <message>
         <source>Show where</source>
-        <translation type="unfinished"></translation>
+        <translation>Stelle zeigen</translation>
     </message>
     <message>
         <source>Two selected traces beside each other</source>
-        <translation type="unfinished"></translation>
+        <translation>Zwei ausgewählte Traces nebeneinander</translation>
     </message>
     <message>
         <source>Verdict, evidence and facts as text</source>
-        <translation type="unfinished"></translation>
+        <translation>Befund, Belege und Angaben als Text</translation>
     </message>
     <message>
         <source>What was said just then</source>
-        <translation type="unfinished"></translation>
+        <translation>Was gerade dann gesagt wurde</translation>
     </message>
     <message>
         <source>long texts are cut here, not in the raw document</source>
-        <translation type="unfinished"></translation>
+        <translation>lange Texte sind hier gekürzt, nicht in den Rohdaten</translation>
     </message>
     <message>
         <source>triggered by {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>ausgelöst von {id}</translation>
     </message>
 </context>
 <context>
     <name>TraceList</name>
     <message>
         <source>All runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Läufe</translation>
     </message>
     <message>
         <source>All verdicts</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Befunde</translation>
     </message>
     <message>
         <source>Search traces</source>
-        <translation type="unfinished"></translation>
+        <translation>Traces durchsuchen</translation>
     </message>
     <message>
         <source>Traces</source>
-        <translation type="unfinished"></translation>
+        <translation>Traces</translation>
     </message>
     <message>
         <source>Which runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Welche Läufe</translation>
     </message>
     <message>
         <source>Which verdicts</source>
-        <translation type="unfinished"></translation>
+        <translation>Welche Befunde</translation>
     </message>
     <message>
         <source>Wrote nothing</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts geschrieben</translation>
     </message>
 </context>
 <context>
     <name>TraceModel</name>
     <message>
         <source>Attempts</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuche</translation>
     </message>
     <message>
         <source>Duration</source>
-        <translation type="unfinished"></translation>
+        <translation>Dauer</translation>
     </message>
     <message>
         <source>Model</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell</translation>
     </message>
     <message>
         <source>Run</source>
-        <translation type="unfinished"></translation>
+        <translation>Lauf</translation>
     </message>
     <message>
         <source>Time</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeit</translation>
     </message>
     <message>
         <source>Tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Tokens</translation>
     </message>
     <message>
         <source>Verdict</source>
-        <translation type="unfinished"></translation>
+        <translation>Befund</translation>
     </message>
     <message>
         <source>Workspace</source>
-        <translation type="unfinished"></translation>
+        <translation>Workspace</translation>
     </message>
 </context>
 <context>
     <name>TracesTab</name>
     <message>
         <source>A trace tells what a run asked, was told and did. Consolidations by a model leave one; the memory writer leaves one when it fails.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Trace erzählt, was ein Lauf gefragt hat, was ihm gesagt wurde und was er getan hat. Konsolidierungen mit einem Modell hinterlassen einen; der Notizschreiber hinterlässt einen, wenn er scheitert.</translation>
     </message>
     <message>
         <source>Export the trace</source>
-        <translation type="unfinished"></translation>
+        <translation>Trace exportieren</translation>
     </message>
     <message>
         <source>Exported to {path}</source>
-        <translation type="unfinished"></translation>
+        <translation>Exportiert nach {path}</translation>
     </message>
     <message>
         <source>No trace fits.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Trace passt.</translation>
     </message>
     <message>
         <source>No traces yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch keine Traces</translation>
     </message>
     <message>
         <source>Select a trace.</source>
-        <translation type="unfinished"></translation>
+        <translation>Einen Trace auswählen.</translation>
     </message>
     <message>
         <source>The summary is in the clipboard.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Zusammenfassung ist in der Zwischenablage.</translation>
     </message>
 </context>
 <context>
     <name>TranscriptDialog</name>
     <message>
         <source>Messages</source>
-        <translation type="unfinished"></translation>
+        <translation>Nachrichten</translation>
     </message>
     <message>
         <source>Reading the transcript…</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Transkript wird gelesen…</translation>
     </message>
     <message>
         <source>The message that triggered the run is not in the transcript any more.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Nachricht, die den Lauf ausgelöst hat, steht nicht mehr im Transkript.</translation>
     </message>
     <message>
         <source>The run was triggered by the selected message.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die ausgewählte Nachricht hat den Lauf ausgelöst.</translation>
     </message>
     <message>
         <source>The selected message in full</source>
-        <translation type="unfinished"></translation>
+        <translation>Die ausgewählte Nachricht ganz</translation>
     </message>
     <message>
         <source>There is no transcript of this workspace.</source>
-        <translation type="unfinished"></translation>
+        <translation>Von diesem Workspace gibt es kein Transkript.</translation>
     </message>
     <message>
         <source>Transcript</source>
-        <translation type="unfinished"></translation>
+        <translation>Transkript</translation>
     </message>
     <message>
         <source>What</source>
-        <translation type="unfinished"></translation>
+        <translation>Was</translation>
     </message>
     <message>
         <source>When</source>
-        <translation type="unfinished"></translation>
+        <translation>Wann</translation>
     </message>
     <message>
         <source>Who</source>
+        <translation>Wer</translation>
+    </message>
+</context>
+<context>
+    <name>TrashControl</name>
+    <message>
+        <source>Other changes came after it: undo those first.</source>
         <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Take it back</source>
+        <translation>Zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+</context>
+<context>
+    <name>TrashWindow</name>
+    <message>
+        <source>&amp;Restore</source>
+        <translation>&amp;Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Bring it back under another name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Bring it back; nothing is overwritten</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Deleted from {home}. Nothing of it is lost: the history keeps every version.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Deleted memories, newest first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Its project or workspace is gone, so it cannot be restored there; copy its text.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Look further &amp;back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Suche…</translation>
+    </message>
+    <message>
+        <source>No deleted memory fits.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Nothing was deleted yet, as far as the history goes.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Restore &amp;as…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Search deleted memories</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Something stands at its place now: it comes back beside it, under a new name.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Trash</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What the deleted memory said</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Where something stands by now, they come back beside it, under a new name.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>TreeDelegate</name>
+    <message>
+        <source>New name</source>
+        <translation>Neuer Name</translation>
     </message>
 </context>
 <context>
     <name>TwoTraces</name>
     <message>
         <source>Answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Antworten</translation>
     </message>
     <message>
         <source>Answers of the first</source>
-        <translation type="unfinished"></translation>
+        <translation>Antworten des ersten</translation>
     </message>
     <message>
         <source>Answers of the second</source>
-        <translation type="unfinished"></translation>
+        <translation>Antworten des zweiten</translation>
     </message>
     <message>
         <source>Differences</source>
-        <translation type="unfinished"></translation>
+        <translation>Unterschiede</translation>
     </message>
     <message>
         <source>Facts</source>
-        <translation type="unfinished"></translation>
+        <translation>Angaben</translation>
     </message>
     <message>
         <source>Nothing differs.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Unterschied.</translation>
     </message>
     <message>
         <source>Timelines</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeitleisten</translation>
+    </message>
+</context>
+<context>
+    <name>WindowPage</name>
+    <message>
+        <source> pt</source>
+        <translation> pt</translation>
+    </message>
+    <message>
+        <source>&amp;Font size</source>
+        <translation>&amp;Schriftgröße</translation>
+    </message>
+    <message>
+        <source>&amp;Language</source>
+        <translation>S&amp;prache</translation>
+    </message>
+    <message>
+        <source>As the system</source>
+        <translation>Wie das System</translation>
+    </message>
+    <message>
+        <source>Colou&amp;rs</source>
+        <translation>Fa&amp;rben</translation>
+    </message>
+    <message>
+        <source>Colours</source>
+        <translation>Farben</translation>
+    </message>
+    <message>
+        <source>Colours and font size count at once, the language when Reverie is started next.</source>
+        <translation>Farben und Schriftgröße gelten sofort, die Sprache beim nächsten Start von Reverie.</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>Dunkel</translation>
+    </message>
+    <message>
+        <source>Font size</source>
+        <translation>Schriftgröße</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>Sprache</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>Hell</translation>
     </message>
 </context>
 <context>
     <name>_Line</name>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>Abbrechen</translation>
     </message>
     <message>
         <source>Cancelling…</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird abgebrochen…</translation>
     </message>
     <message>
         <source>Progress: {title}</source>
-        <translation type="unfinished"></translation>
+        <translation>Fortschritt: {title}</translation>
     </message>
 </context>
 <context>
     <name>actions</name>
     <message>
         <source>&amp;About Reverie</source>
-        <translation type="unfinished"></translation>
+        <translation>Ü&amp;ber Reverie</translation>
     </message>
     <message>
         <source>&amp;Collapse all</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles ein&amp;klappen</translation>
     </message>
     <message>
         <source>&amp;Consolidate</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Konsolidieren</translation>
     </message>
     <message>
         <source>&amp;Consolidate now</source>
-        <translation type="unfinished"></translation>
+        <translation>Jetzt &amp;konsolidieren</translation>
     </message>
     <message>
         <source>&amp;Delete</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Löschen</translation>
     </message>
     <message>
         <source>&amp;Edit</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Bearbeiten</translation>
     </message>
     <message>
         <source>&amp;Expand all</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles a&amp;usklappen</translation>
     </message>
     <message>
         <source>&amp;File</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Datei</translation>
+    </message>
+    <message>
+        <source>&amp;Find in this memory</source>
+        <translation>In dieser Notiz &amp;suchen</translation>
     </message>
     <message>
         <source>&amp;Help</source>
+        <translation>&amp;Hilfe</translation>
+    </message>
+    <message>
+        <source>&amp;History…</source>
+        <translation>&amp;Geschichte…</translation>
+    </message>
+    <message>
+        <source>&amp;Keep mine</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <source>&amp;Keyboard shortcuts</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Tastenkürzel</translation>
     </message>
     <message>
         <source>&amp;Last runs…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Letzte Läufe…</translation>
     </message>
     <message>
         <source>&amp;Mark all as seen</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle als gesehen &amp;markieren</translation>
     </message>
     <message>
         <source>&amp;Memory</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Notiz</translation>
+    </message>
+    <message>
+        <source>&amp;Move to…</source>
+        <translation>&amp;Verschieben nach…</translation>
     </message>
     <message>
         <source>&amp;New memory…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Neue Notiz…</translation>
     </message>
     <message>
         <source>&amp;Open home…</source>
-        <translation type="unfinished"></translation>
+        <translation>Home ö&amp;ffnen…</translation>
     </message>
     <message>
         <source>&amp;Pin</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Anheften</translation>
+    </message>
+    <message>
+        <source>&amp;Preview</source>
+        <translation>&amp;Vorschau</translation>
     </message>
     <message>
         <source>&amp;Preview (dry run)</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Vorschau (Probelauf)</translation>
     </message>
     <message>
         <source>&amp;Quit</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Beenden</translation>
     </message>
     <message>
         <source>&amp;Refresh</source>
-        <translation type="unfinished"></translation>
+        <translation>A&amp;ktualisieren</translation>
     </message>
     <message>
         <source>&amp;Reload from disk</source>
-        <translation type="unfinished"></translation>
+        <translation>Von der Platte &amp;neu laden</translation>
     </message>
     <message>
-        <source>&amp;Rename…</source>
-        <translation type="unfinished"></translation>
+        <source>&amp;Rename</source>
+        <translation>&amp;Umbenennen</translation>
+    </message>
+    <message>
+        <source>&amp;Replace…</source>
+        <translation>&amp;Ersetzen…</translation>
     </message>
     <message>
         <source>&amp;Save</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Speichern</translation>
     </message>
     <message>
         <source>&amp;Search memories</source>
+        <translation>Notizen &amp;durchsuchen</translation>
+    </message>
+    <message>
+        <source>&amp;Source</source>
+        <translation>&amp;Quelltext</translation>
+    </message>
+    <message>
+        <source>&amp;Take theirs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Trash…</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <source>&amp;Undo last change</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzte Änderung &amp;rückgängig</translation>
     </message>
     <message>
         <source>&amp;View</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Ansicht</translation>
+    </message>
+    <message>
+        <source>&amp;Wrap long lines</source>
+        <translation>Lange Zeilen um&amp;brechen</translation>
     </message>
     <message>
         <source>A pinned memory is never deleted or renamed by a consolidation</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine angeheftete Notiz wird von einer Konsolidierung nie gelöscht oder umbenannt</translation>
+    </message>
+    <message>
+        <source>Break lines at the edge</source>
+        <translation>Zeilen am Rand umbrechen</translation>
     </message>
     <message>
         <source>C&amp;ancel the running consolidation</source>
-        <translation type="unfinished"></translation>
+        <translation>Laufende Konsolidierung &amp;abbrechen</translation>
     </message>
     <message>
         <source>Cancel what runs by itself in this home, and start nothing more until it is taken back</source>
-        <translation type="unfinished"></translation>
+        <translation>Abbrechen, was in diesem Home von selbst läuft, und nichts mehr beginnen, bis es zurückgenommen wird</translation>
     </message>
     <message>
         <source>Close every folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Ordner schließen</translation>
+    </message>
+    <message>
+        <source>Command &amp;palette…</source>
+        <translation>Befehls&amp;palette…</translation>
     </message>
     <message>
         <source>Consolidate with a model that you name</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit einem selbst genannten Modell konsolidieren</translation>
     </message>
     <message>
         <source>Consolidate with the offline rules engine</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit den Regeln konsolidieren, ohne Netz</translation>
     </message>
     <message>
         <source>Copy &amp;path</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Pfad kopieren</translation>
     </message>
     <message>
         <source>Copy the memory path</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Pfad der Notiz kopieren</translation>
     </message>
     <message>
         <source>Create a memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Notiz anlegen</translation>
     </message>
     <message>
-        <source>Delete the selected memory; it can be undone</source>
-        <translation type="unfinished"></translation>
+        <source>Delete what is selected; it can be undone</source>
+        <translation>Das Ausgewählte löschen; es lässt sich rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Description and other keys of the open memory as a form</source>
+        <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
     </message>
     <message>
         <source>Engine, models, keys and what runs in the background</source>
+        <translation>Engine, Modelle, Schlüssel und was im Hintergrund läuft</translation>
+    </message>
+    <message>
+        <source>Find &amp;next</source>
+        <translation>&amp;Weitersuchen</translation>
+    </message>
+    <message>
+        <source>Find &amp;previous</source>
+        <translation>&amp;Rückwärts suchen</translation>
+    </message>
+    <message>
+        <source>Find an action or a memory by its name</source>
+        <translation>Eine Aktion oder Notiz beim Namen finden</translation>
+    </message>
+    <message>
+        <source>Find and replace in the open memory</source>
+        <translation>In der offenen Notiz suchen und ersetzen</translation>
+    </message>
+    <message>
+        <source>Find d&amp;uplicates…</source>
         <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Find words or an expression in the open memory</source>
+        <translation>Wörter oder einen Ausdruck in der offenen Notiz suchen</translation>
+    </message>
+    <message>
+        <source>Front &amp;matter</source>
+        <translation>Kop&amp;fdaten</translation>
+    </message>
+    <message>
+        <source>Give the selected memory or folder another name</source>
+        <translation>Der ausgewählten Notiz oder dem Ordner einen anderen Namen geben</translation>
     </message>
     <message>
         <source>Go to &amp;editor</source>
-        <translation type="unfinished"></translation>
+        <translation>Zum &amp;Editor</translation>
     </message>
     <message>
         <source>Go to &amp;homes</source>
-        <translation type="unfinished"></translation>
+        <translation>Zu den &amp;Homes</translation>
     </message>
     <message>
         <source>Go to &amp;memories</source>
+        <translation>Zu den &amp;Notizen</translation>
+    </message>
+    <message>
+        <source>Go to the match before</source>
+        <translation>Zum Treffer davor</translation>
+    </message>
+    <message>
+        <source>Go to the next match</source>
+        <translation>Zum nächsten Treffer</translation>
+    </message>
+    <message>
+        <source>Go to the next place that was changed here and on disk</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Go to the place before it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Keep &amp;both</source>
+        <translation>&amp;Beide behalten</translation>
+    </message>
+    <message>
+        <source>Keep your lines of this conflict, then those on disk</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Larger text in the editor</source>
+        <translation>Größerer Text im Editor</translation>
+    </message>
+    <message>
+        <source>Leave out what stands on disk at this conflict</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Line n&amp;umbers</source>
+        <translation>Zeilenn&amp;ummern</translation>
+    </message>
+    <message>
+        <source>Memories that no project or workspace points at, and merging them where they belong</source>
+        <translation>Notizen, auf die kein Projekt oder Workspace zeigt, und wie sie dahin kommen, wo sie hingehören</translation>
+    </message>
+    <message>
+        <source>Memories that say the same, side by side, and merging them by hand</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Memories, editor and consolidation</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizen, Editor und Konsolidierung</translation>
     </message>
     <message>
         <source>Merge duplicates and tidy up, with the engine that the settings name</source>
-        <translation type="unfinished"></translation>
+        <translation>Dubletten zusammenführen und aufräumen, mit der Engine aus den Einstellungen</translation>
+    </message>
+    <message>
+        <source>Move what is selected to another folder or scope; pins and use go along</source>
+        <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
     </message>
     <message>
         <source>Names and contents of every memory of every open home</source>
+        <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
+    </message>
+    <message>
+        <source>Next c&amp;onflict</source>
         <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Number the lines of the text</source>
+        <translation>Die Zeilen des Textes nummerieren</translation>
     </message>
     <message>
         <source>Open &amp;demo home</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Demo-Home öffnen</translation>
     </message>
     <message>
         <source>Open a throw-away copy of the demo home</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Wegwerfkopie des Demo-Homes öffnen</translation>
     </message>
     <message>
         <source>Open every folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Ordner öffnen</translation>
     </message>
     <message>
         <source>Open the selected memory in the editor</source>
-        <translation type="unfinished"></translation>
+        <translation>Die ausgewählte Notiz im Editor öffnen</translation>
     </message>
     <message>
         <source>Open the state directory of an agent</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Zustandsverzeichnis eines Agenten öffnen</translation>
     </message>
     <message>
         <source>Pause &amp;background services</source>
+        <translation>&amp;Hintergrunddienste anhalten</translation>
+    </message>
+    <message>
+        <source>Previous confli&amp;ct</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Read everything again</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Rename or move the selected memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles noch einmal lesen</translation>
     </message>
     <message>
         <source>Run with &amp;model…</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit &amp;Modell ausführen…</translation>
     </message>
     <message>
         <source>Run with &amp;rules</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit &amp;Regeln ausführen</translation>
     </message>
     <message>
         <source>Save a&amp;ll</source>
-        <translation type="unfinished"></translation>
+        <translation>A&amp;lles speichern</translation>
     </message>
     <message>
         <source>Save every edited memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle bearbeiteten Notizen speichern</translation>
     </message>
     <message>
         <source>Save the open memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Die offene Notiz speichern</translation>
     </message>
     <message>
         <source>Se&amp;ttings…</source>
-        <translation type="unfinished"></translation>
+        <translation>Eins&amp;tellungen…</translation>
     </message>
     <message>
         <source>Show &amp;activity</source>
-        <translation type="unfinished"></translation>
+        <translation>A&amp;ktivität zeigen</translation>
     </message>
     <message>
         <source>Show &amp;doctor</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Diagnose zeigen</translation>
     </message>
     <message>
         <source>Show &amp;homes</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Homes zeigen</translation>
     </message>
     <message>
         <source>Show &amp;memories</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Notizen zeigen</translation>
+    </message>
+    <message>
+        <source>Show &amp;orphaned stores</source>
+        <translation>&amp;Verwaiste Ablagen zeigen</translation>
     </message>
     <message>
         <source>Show &amp;traces</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Traces zeigen</translation>
+    </message>
+    <message>
+        <source>Show how the text looks</source>
+        <translation>Zeigen, wie der Text aussieht</translation>
     </message>
     <message>
         <source>Show or hide the list of homes</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Liste der Homes ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Show the text and how it looks</source>
+        <translation>Den Text zeigen, und wie er aussieht</translation>
+    </message>
+    <message>
+        <source>Show the text as it is on disk</source>
+        <translation>Den Text zeigen, wie er auf der Platte steht</translation>
     </message>
     <message>
         <source>Show the version on disk; Ctrl+Z brings your text back</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Fassung auf der Platte zeigen; Strg+Z holt den eigenen Text zurück</translation>
     </message>
     <message>
         <source>Show what a consolidation would do, choose from it, and only then apply it</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeigen, was eine Konsolidierung täte, daraus auswählen und erst dann anwenden</translation>
+    </message>
+    <message>
+        <source>Side &amp;by side</source>
+        <translation>N&amp;ebeneinander</translation>
+    </message>
+    <message>
+        <source>Smaller text in the editor</source>
+        <translation>Kleinerer Text im Editor</translation>
     </message>
     <message>
         <source>Stop before the next change</source>
-        <translation type="unfinished"></translation>
+        <translation>Vor der nächsten Änderung anhalten</translation>
     </message>
     <message>
         <source>Take away the mark from every memory that someone else edited</source>
+        <translation>Die Markierung von jeder Notiz nehmen, die jemand anders bearbeitet hat</translation>
+    </message>
+    <message>
+        <source>Take back the last deletion, move, renaming, pin, merge or restore</source>
+        <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen oder Wiederherstellen zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Take what stands on disk at this conflict</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Take back the last deletion or renaming</source>
-        <translation type="unfinished"></translation>
+        <source>The editor's text as large as the interface's</source>
+        <translation>Den Text des Editors so groß wie den der Oberfläche</translation>
+    </message>
+    <message>
+        <source>Usual si&amp;ze</source>
+        <translation>Übliche &amp;Größe</translation>
     </message>
     <message>
         <source>What past runs changed, and undo them</source>
-        <translation type="unfinished"></translation>
+        <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
     </message>
     <message>
         <source>What the background services decided, and why</source>
+        <translation>Was die Hintergrunddienste entschieden haben, und warum</translation>
+    </message>
+    <message>
+        <source>What was deleted, by whom, and bringing it back</source>
         <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Who changed it when, what each change was, and bringing back what was there</source>
+        <translation>Wer sie wann geändert hat, was jede Änderung war, und wie zurückkommt, was da war</translation>
     </message>
     <message>
         <source>Why runs wrote nothing: what they asked, were told and did</source>
-        <translation type="unfinished"></translation>
+        <translation>Warum Läufe nichts geschrieben haben: was sie gefragt, gehört und getan haben</translation>
     </message>
     <message>
         <source>Why the memory writer or a consolidation did not run</source>
-        <translation type="unfinished"></translation>
+        <translation>Warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;in</source>
+        <translation>&amp;Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;out</source>
+        <translation>Ver&amp;kleinern</translation>
     </message>
 </context>
 <context>
     <name>dialogs</name>
     <message>
         <source>&amp;No</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Nein</translation>
     </message>
     <message>
         <source>&amp;Take over</source>
-        <translation type="unfinished"></translation>
+        <translation>Über&amp;nehmen</translation>
     </message>
     <message>
         <source>A home was moved</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Home wurde verschoben</translation>
     </message>
     <message>
         <source>Open the home of an agent</source>
-        <translation type="unfinished"></translation>
+        <translation>Home eines Agenten öffnen</translation>
     </message>
     <message>
         <source>Save your changes before closing?</source>
-        <translation type="unfinished"></translation>
+        <translation>Änderungen vor dem Schließen speichern?</translation>
     </message>
     <message>
         <source>Take over its history and runs? Say no if it is another home, or a copy.</source>
-        <translation type="unfinished"></translation>
+        <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
     </message>
     <message>
         <source>Unsaved changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Ungespeicherte Änderungen</translation>
     </message>
     <message>
         <source>{before} is gone, and {root} may be the same home.</source>
+        <translation>{before} ist weg, und {root} ist vielleicht dasselbe Home.</translation>
+    </message>
+</context>
+<context>
+    <name>finding</name>
+    <message>
+        <source>This expression is not complete or not valid: {why} (at character {at}).</source>
         <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This expression needs too many steps in this text; make it simpler.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>findings</name>
+    <message>
+        <source>Empty</source>
+        <translation>Leer</translation>
+    </message>
+    <message>
+        <source>Front matter</source>
+        <translation>Kopfdaten</translation>
+    </message>
+    <message>
+        <source>Hidden characters</source>
+        <translation>Verborgene Zeichen</translation>
+    </message>
+    <message>
+        <source>Instruction-like text</source>
+        <translation>Text wie eine Anweisung</translation>
+    </message>
+    <message>
+        <source>NUL byte</source>
+        <translation>NUL-Byte</translation>
+    </message>
+    <message>
+        <source>No description</source>
+        <translation>Keine Beschreibung</translation>
+    </message>
+    <message>
+        <source>Not seen by the agent</source>
+        <translation>Vom Agenten nicht gesehen</translation>
+    </message>
+    <message>
+        <source>Not valid UTF-8</source>
+        <translation>Kein gültiges UTF-8</translation>
+    </message>
+    <message>
+        <source>Reading direction</source>
+        <translation>Schreibrichtung</translation>
+    </message>
+    <message>
+        <source>Secret-like text</source>
+        <translation>Text wie ein Geheimnis</translation>
+    </message>
+    <message>
+        <source>{what}, line {line}</source>
+        <translation>{what}, Zeile {line}</translation>
+    </message>
+</context>
+<context>
+    <name>palette</name>
+    <message>
+        <source>A consolidation is not possible now.</source>
+        <translation>Eine Konsolidierung ist jetzt nicht möglich.</translation>
+    </message>
+    <message>
+        <source>No background services run here.</source>
+        <translation>Hier laufen keine Hintergrunddienste.</translation>
+    </message>
+    <message>
+        <source>Not possible now.</source>
+        <translation>Jetzt nicht möglich.</translation>
+    </message>
+    <message>
+        <source>Nothing is running.</source>
+        <translation>Nichts läuft.</translation>
+    </message>
+    <message>
+        <source>Nothing is unsaved.</source>
+        <translation>Nichts ist ungespeichert.</translation>
+    </message>
+    <message>
+        <source>Open a home first.</source>
+        <translation>Zuerst ein Home öffnen.</translation>
+    </message>
+    <message>
+        <source>Open a memory first.</source>
+        <translation>Zuerst eine Notiz öffnen.</translation>
+    </message>
+    <message>
+        <source>Select a memory first.</source>
+        <translation>Zuerst eine Notiz auswählen.</translation>
+    </message>
+    <message>
+        <source>Select a memory or a folder first.</source>
+        <translation>Zuerst eine Notiz oder einen Ordner auswählen.</translation>
+    </message>
+    <message>
+        <source>Select a workspace or a project first.</source>
+        <translation>Zuerst einen Workspace oder ein Projekt auswählen.</translation>
+    </message>
+    <message>
+        <source>The open memory has no changes.</source>
+        <translation>Die offene Notiz ist unverändert.</translation>
+    </message>
+    <message>
+        <source>The open memory is read-only.</source>
+        <translation>Die offene Notiz ist schreibgeschützt.</translation>
+    </message>
+    <message>
+        <source>There is nothing to take back.</source>
+        <translation>Es gibt nichts zurückzunehmen.</translation>
     </message>
 </context>
 <context>
     <name>traces</name>
     <message>
         <source>Answered in prose</source>
-        <translation type="unfinished"></translation>
+        <translation>Als Prosa geantwortet</translation>
     </message>
     <message>
         <source>Answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Antworten</translation>
     </message>
     <message>
         <source>Attempt {attempt}</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuch {attempt}</translation>
     </message>
     <message>
         <source>Attempt {attempt}, answer {step}</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuch {attempt}, Antwort {step}</translation>
     </message>
     <message>
         <source>Attempt {attempt}, answer {step}, {label}</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuch {attempt}, Antwort {step}, {label}</translation>
     </message>
     <message>
         <source>Attempt {n}</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuch {n}</translation>
     </message>
     <message>
         <source>Attempts</source>
-        <translation type="unfinished"></translation>
+        <translation>Versuche</translation>
     </message>
     <message>
         <source>Bad JSON</source>
-        <translation type="unfinished"></translation>
+        <translation>Fehlerhaftes JSON</translation>
     </message>
     <message>
         <source>Cancelled</source>
-        <translation type="unfinished"></translation>
+        <translation>Abgebrochen</translation>
     </message>
     <message>
         <source>Cannot call tools</source>
-        <translation type="unfinished"></translation>
+        <translation>Kann keine Werkzeuge aufrufen</translation>
     </message>
     <message>
         <source>Consolidation</source>
-        <translation type="unfinished"></translation>
+        <translation>Konsolidierung</translation>
     </message>
     <message>
         <source>Damaged trace</source>
-        <translation type="unfinished"></translation>
+        <translation>Beschädigter Trace</translation>
     </message>
     <message>
         <source>Duration</source>
-        <translation type="unfinished"></translation>
+        <translation>Dauer</translation>
     </message>
     <message>
         <source>Evidence</source>
-        <translation type="unfinished"></translation>
+        <translation>Beleg</translation>
     </message>
     <message>
         <source>Harvest</source>
-        <translation type="unfinished"></translation>
+        <translation>Ernte</translation>
     </message>
     <message>
         <source>Memory writer</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizschreiber</translation>
     </message>
     <message>
         <source>Model</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell</translation>
     </message>
     <message>
         <source>Never called the tool</source>
-        <translation type="unfinished"></translation>
+        <translation>Hat das Werkzeug nie aufgerufen</translation>
     </message>
     <message>
         <source>Nothing to write</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts zu schreiben</translation>
     </message>
     <message>
         <source>Original</source>
-        <translation type="unfinished"></translation>
+        <translation>Original</translation>
     </message>
     <message>
         <source>Provider error</source>
-        <translation type="unfinished"></translation>
+        <translation>Fehler des Anbieters</translation>
     </message>
     <message>
         <source>Ran into a limit</source>
-        <translation type="unfinished"></translation>
+        <translation>An eine Grenze gestoßen</translation>
     </message>
     <message>
         <source>Rejected by a rail</source>
-        <translation type="unfinished"></translation>
+        <translation>Von einer Schranke abgelehnt</translation>
     </message>
     <message>
         <source>Replay</source>
-        <translation type="unfinished"></translation>
+        <translation>Wiederholung</translation>
     </message>
     <message>
         <source>Timed out</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeit abgelaufen</translation>
     </message>
     <message>
         <source>Tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Tokens</translation>
     </message>
     <message>
         <source>Tool calls</source>
-        <translation type="unfinished"></translation>
+        <translation>Werkzeugaufrufe</translation>
     </message>
     <message>
         <source>Tool failed</source>
-        <translation type="unfinished"></translation>
+        <translation>Werkzeug gescheitert</translation>
     </message>
     <message>
         <source>Verdict</source>
-        <translation type="unfinished"></translation>
+        <translation>Befund</translation>
     </message>
     <message>
         <source>Wrote</source>
-        <translation type="unfinished"></translation>
+        <translation>Geschrieben</translation>
     </message>
     <message>
         <source>cut off</source>
-        <translation type="unfinished"></translation>
+        <translation>abgeschnitten</translation>
     </message>
     <message>
         <source>failed</source>
-        <translation type="unfinished"></translation>
+        <translation>gescheitert</translation>
     </message>
     <message>
         <source>not measured</source>
-        <translation type="unfinished"></translation>
+        <translation>nicht gemessen</translation>
     </message>
     <message>
         <source>{m} min {s} s</source>
-        <translation type="unfinished"></translation>
+        <translation>{m} min {s} s</translation>
     </message>
     <message>
         <source>{n} ms</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} ms</translation>
     </message>
     <message>
         <source>{n} s</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} s</translation>
     </message>
     <message>
         <source>{what}: from {start}, {length}</source>
-        <translation type="unfinished"></translation>
+        <translation>{what}: ab {start}, {length}</translation>
     </message>
 </context>
 <context>
     <name>words</name>
     <message numerus="yes">
-        <source>%n attempts</source>
+        <source>%n are selected.</source>
         <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n are the same already</source>
+        <translation><numerusform>%n ist schon gleich</numerusform><numerusform>%n sind schon gleich</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n attempts</source>
+        <translation><numerusform>%n Versuch</numerusform><numerusform>%n Versuche</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n changed</source>
+        <translation><numerusform>%n geändert</numerusform><numerusform>%n geändert</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n changes</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Änderung</numerusform><numerusform>%n Änderungen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n changes planned</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Änderung geplant</numerusform><numerusform>%n Änderungen geplant</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n changes {by} were merged into your text.</source>
+        <translation><numerusform>%n Änderung {by} wurde in den Text übernommen.</numerusform><numerusform>%n Änderungen {by} wurden in den Text übernommen.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n characters</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Zeichen</numerusform><numerusform>%n Zeichen</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n created</source>
+        <translation><numerusform>%n angelegt</numerusform><numerusform>%n angelegt</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n damaged drafts were set aside in Reverie's state directory.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform><numerusform>%n beschädigte Entwürfe wurden im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n deleted</source>
+        <translation><numerusform>%n gelöscht</numerusform><numerusform>%n gelöscht</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n files</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Datei</numerusform><numerusform>%n Dateien</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files come back</source>
+        <translation><numerusform>%n Datei kommt zurück</numerusform><numerusform>%n Dateien kommen zurück</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files get their text of then</source>
+        <translation><numerusform>%n Datei bekommt ihren Text von damals</numerusform><numerusform>%n Dateien bekommen ihren Text von damals</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n files stay here, because they are too large or no text.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Datei bleibt hier, weil sie zu groß oder kein Text ist.</numerusform><numerusform>%n Dateien bleiben hier, weil sie zu groß oder kein Text sind.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files were restored.</source>
+        <translation><numerusform>%n Datei wurde wiederhergestellt.</numerusform><numerusform>%n Dateien wurden wiederhergestellt.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n have to stay.</source>
+        <translation><numerusform>%n muss bleiben.</numerusform><numerusform>%n müssen bleiben.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines would be lost:</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n memories</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n memories and folders</source>
+        <translation><numerusform>%n Notiz oder Ordner</numerusform><numerusform>%n Notizen und Ordner</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n memories were restored.</source>
         <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n models found.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Modell gefunden.</numerusform><numerusform>%n Modelle gefunden.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n notes</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Notiz</numerusform><numerusform>%n Notizen</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n notes were merged into {name}.</source>
+        <translation><numerusform>%n Notiz wurde mit {name} zusammengeführt.</numerusform><numerusform>%n Notizen wurden mit {name} zusammengeführt.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n places</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Stelle</numerusform><numerusform>%n Stellen</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n places were changed by you and on disk.</source>
+        <translation><numerusform>%n Stelle wurde hier und auf der Platte geändert.</numerusform><numerusform>%n Stellen wurden hier und auf der Platte geändert.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n renamed</source>
+        <translation><numerusform>%n umbenannt</numerusform><numerusform>%n umbenannt</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n secrets found in them are replaced by placeholders and are not sent.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n darin gefundenes Geheimnis wird durch einen Platzhalter ersetzt und nicht gesendet.</numerusform><numerusform>%n darin gefundene Geheimnisse werden durch Platzhalter ersetzt und nicht gesendet.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n things to look at</source>
+        <translation><numerusform>%n Hinweis</numerusform><numerusform>%n Hinweise</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n times</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n-mal</numerusform><numerusform>%n-mal</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n tokens</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Token</numerusform><numerusform>%n Tokens</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n tool calls</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Werkzeugaufruf</numerusform><numerusform>%n Werkzeugaufrufe</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n transcripts</source>
+        <translation><numerusform>%n Transkript</numerusform><numerusform>%n Transkripte</numerusform></translation>
+    </message>
+    <message>
+        <source>&amp;Both in one note</source>
+        <translation>&amp;Beide in einer Notiz</translation>
+    </message>
+    <message>
+        <source>&amp;Leave it in the orphaned store</source>
+        <translation>In der verwaisten Ablage &amp;lassen</translation>
+    </message>
+    <message numerus="yes">
+        <source>&amp;Merge and delete %n</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>&amp;Restore %n memories</source>
         <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
     </message>
     <message>
         <source>1 change</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Änderung</translation>
     </message>
     <message>
         <source>1 change planned</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Änderung geplant</translation>
+    </message>
+    <message>
+        <source>1 note was merged into {name}.</source>
+        <translation>1 Notiz wurde in {name} zusammengeführt.</translation>
     </message>
     <message>
         <source>1 token</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Token</translation>
+    </message>
+    <message>
+        <source>A dream run</source>
+        <translation>Eine Konsolidierung</translation>
+    </message>
+    <message>
+        <source>A folder stands where the note would be, or a note where its folder would be.</source>
+        <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
+    </message>
+    <message>
+        <source>A harvest run</source>
+        <translation>Eine Ernte</translation>
+    </message>
+    <message>
+        <source>A note be&amp;side it</source>
+        <translation>Eine Notiz &amp;daneben</translation>
+    </message>
+    <message>
+        <source>A writer run</source>
+        <translation>Ein Lauf des Notizschreibers</translation>
     </message>
     <message>
         <source>After a compaction</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach einer Kompaktierung</translation>
     </message>
     <message>
         <source>After archiving</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach dem Archivieren</translation>
     </message>
     <message>
         <source>All decisions</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Entscheidungen</translation>
     </message>
     <message>
         <source>All runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Läufe</translation>
+    </message>
+    <message numerus="yes">
+        <source>Also &amp;delete %n files that came since</source>
+        <translation><numerusform>Auch %n seither gekommene Datei &amp;löschen</numerusform><numerusform>Auch %n seither gekommene Dateien &amp;löschen</numerusform></translation>
+    </message>
+    <message>
+        <source>An undo run</source>
+        <translation>Ein Rücknahmelauf</translation>
     </message>
     <message>
         <source>Another process hosts the background services: {purpose}, process {pid}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
     </message>
     <message>
         <source>Applying what was chosen</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Auswahl wird angewendet</translation>
     </message>
     <message>
         <source>Background runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Hintergrundläufe</translation>
     </message>
     <message>
         <source>Background services</source>
-        <translation type="unfinished"></translation>
+        <translation>Hintergrunddienste</translation>
+    </message>
+    <message>
+        <source>Changed</source>
+        <translation>Geändert</translation>
     </message>
     <message>
         <source>Consolidation</source>
-        <translation type="unfinished"></translation>
+        <translation>Konsolidierung</translation>
     </message>
     <message>
         <source>Consolidations</source>
-        <translation type="unfinished"></translation>
+        <translation>Konsolidierungen</translation>
     </message>
     <message>
         <source>Create</source>
-        <translation type="unfinished"></translation>
+        <translation>Anlegen</translation>
+    </message>
+    <message>
+        <source>Created</source>
+        <translation>Angelegt</translation>
+    </message>
+    <message>
+        <source>Deleted</source>
+        <translation>Gelöscht</translation>
     </message>
     <message>
         <source>Did not end well</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht gut ausgegangen</translation>
     </message>
     <message>
         <source>Done, {made}. {summary}</source>
-        <translation type="unfinished"></translation>
+        <translation>Fertig, {made}. {summary}</translation>
+    </message>
+    <message>
+        <source>Dream run {n}</source>
+        <translation>Konsolidierung {n}</translation>
+    </message>
+    <message>
+        <source>Dream runs</source>
+        <translation>Konsolidierungen</translation>
     </message>
     <message>
         <source>Event</source>
-        <translation type="unfinished"></translation>
+        <translation>Ereignis</translation>
+    </message>
+    <message>
+        <source>Everybody</source>
+        <translation>Alle</translation>
     </message>
     <message>
         <source>Global</source>
-        <translation type="unfinished"></translation>
+        <translation>Global</translation>
     </message>
     <message>
         <source>Go on</source>
-        <translation type="unfinished"></translation>
+        <translation>Weiter</translation>
     </message>
     <message>
         <source>Harvest</source>
-        <translation type="unfinished"></translation>
+        <translation>Ernte</translation>
+    </message>
+    <message>
+        <source>Harvest run {n}</source>
+        <translation>Ernte {n}</translation>
     </message>
     <message>
         <source>Harvests</source>
-        <translation type="unfinished"></translation>
+        <translation>Ernten</translation>
     </message>
     <message>
         <source>Held for review, nothing was written. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>Zur Durchsicht angehalten, nichts wurde geschrieben. {reason}</translation>
     </message>
     <message>
         <source>How often</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie oft</translation>
+    </message>
+    <message>
+        <source>It becomes {path}, byte for byte.</source>
+        <translation>Daraus wird {path}, Byte für Byte.</translation>
+    </message>
+    <message>
+        <source>It belongs to {name}. {reasons}</source>
+        <translation>Gehört zu {name}. {reasons}</translation>
+    </message>
+    <message>
+        <source>It cannot be read: {why}</source>
+        <translation>Kann nicht gelesen werden: {why}</translation>
     </message>
     <message>
         <source>It follows {transcripts}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Folgt {transcripts}.</translation>
+    </message>
+    <message>
+        <source>It has the same name, {value}.</source>
+        <translation>Hat denselben Namen, {value}.</translation>
+    </message>
+    <message>
+        <source>It is larger than the agent's limit for a file. It stays in the orphaned store.</source>
+        <translation>Größer als die Grenze des Agenten für eine Datei. Bleibt in der verwaisten Ablage.</translation>
+    </message>
+    <message>
+        <source>It stays pinned.</source>
+        <translation>Bleibt angeheftet.</translation>
+    </message>
+    <message>
+        <source>Its repository begins with the same commit, {value}.</source>
+        <translation>Das Repository beginnt mit demselben Commit, {value}.</translation>
+    </message>
+    <message>
+        <source>Its repository has the same remote, {value}.</source>
+        <translation>Das Repository hat dasselbe Remote, {value}.</translation>
     </message>
     <message>
         <source>Last said</source>
-        <translation type="unfinished"></translation>
+        <translation>Zuletzt gesagt</translation>
     </message>
     <message>
         <source>Launch sweep</source>
-        <translation type="unfinished"></translation>
+        <translation>Durchgang beim Start</translation>
     </message>
     <message>
         <source>Let them run again</source>
-        <translation type="unfinished"></translation>
+        <translation>Wieder laufen lassen</translation>
     </message>
     <message>
         <source>Level</source>
-        <translation type="unfinished"></translation>
+        <translation>Stufe</translation>
     </message>
     <message>
         <source>Looking for duplicates…</source>
-        <translation type="unfinished"></translation>
+        <translation>Suche nach Dubletten…</translation>
+    </message>
+    <message>
+        <source>Loose notes in memory/</source>
+        <translation>Lose Notizen in memory/</translation>
     </message>
     <message>
         <source>Memory writer</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>New memory</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>No changes needed.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Preview</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Preview of a consolidation</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Preview: {planned}. {summary}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Previews</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Project</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Reading the memories…</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Recovery</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Rename</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Run</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Said</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Services elsewhere</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Services on</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Services paused</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Services waiting</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizschreiber</translation>
     </message>
     <message numerus="yes">
-        <source>Text of %n files was not saved; it is kept as drafts.</source>
+        <source>Merged; %n memories were deleted.</source>
         <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
     </message>
     <message>
+        <source>Moved to {path}</source>
+        <translation>Verschoben nach {path}</translation>
+    </message>
+    <message>
+        <source>New memory</source>
+        <translation>Neue Notiz</translation>
+    </message>
+    <message>
+        <source>No changes needed.</source>
+        <translation>Keine Änderungen nötig.</translation>
+    </message>
+    <message numerus="yes">
+        <source>No duplicates among %n memories.</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+    </message>
+    <message>
+        <source>No memory can have this name: {why}. It stays in the orphaned store.</source>
+        <translation>Keine Notiz kann diesen Namen haben: {why}. Bleibt in der verwaisten Ablage.</translation>
+    </message>
+    <message>
+        <source>No project that this home lists has this name.</source>
+        <translation>Kein Projekt, das dieses Home aufführt, hat diesen Namen.</translation>
+    </message>
+    <message>
+        <source>Nothing differs.</source>
+        <translation>Kein Unterschied.</translation>
+    </message>
+    <message>
+        <source>Nothing is to be brought back: what stood there then is there now.</source>
+        <translation>Nichts ist zurückzuholen: Was damals dort stand, steht jetzt dort.</translation>
+    </message>
+    <message>
+        <source>Nothing tells which project it belongs to. Choose one.</source>
+        <translation>Nichts sagt, zu welchem Projekt das gehört. Eines auswählen.</translation>
+    </message>
+    <message>
+        <source>Preview</source>
+        <translation>Vorschau</translation>
+    </message>
+    <message>
+        <source>Preview of a consolidation</source>
+        <translation>Vorschau einer Konsolidierung</translation>
+    </message>
+    <message>
+        <source>Preview: {planned}. {summary}</source>
+        <translation>Vorschau: {planned}. {summary}</translation>
+    </message>
+    <message>
+        <source>Previews</source>
+        <translation>Vorschauen</translation>
+    </message>
+    <message>
+        <source>Project</source>
+        <translation>Projekt</translation>
+    </message>
+    <message>
+        <source>Reading the memories…</source>
+        <translation>Die Notizen werden gelesen…</translation>
+    </message>
+    <message>
+        <source>Recovery</source>
+        <translation>Wiederherstellung</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>Umbenennen</translation>
+    </message>
+    <message>
+        <source>Renamed from {path}</source>
+        <translation>Umbenannt von {path}</translation>
+    </message>
+    <message>
+        <source>Run</source>
+        <translation>Lauf</translation>
+    </message>
+    <message>
+        <source>Said</source>
+        <translation>Gesagt</translation>
+    </message>
+    <message>
+        <source>Services elsewhere</source>
+        <translation>Dienste anderswo</translation>
+    </message>
+    <message>
+        <source>Services on</source>
+        <translation>Dienste an</translation>
+    </message>
+    <message>
+        <source>Services paused</source>
+        <translation>Dienste angehalten</translation>
+    </message>
+    <message>
+        <source>Services waiting</source>
+        <translation>Dienste warten</translation>
+    </message>
+    <message numerus="yes">
+        <source>So for %n more.</source>
+        <translation><numerusform>Ebenso für %n weitere.</numerusform><numerusform>Ebenso für %n weitere.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>Text of %n files was not saved; it is kept as drafts.</source>
+        <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
+    </message>
+    <message>
+        <source>The agent</source>
+        <translation>Der Agent</translation>
+    </message>
+    <message>
         <source>The background services are paused here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Hintergrunddienste sind hier angehalten.</translation>
     </message>
     <message>
         <source>The background services of this home are paused here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Hintergrunddienste dieses Homes sind hier angehalten.</translation>
     </message>
     <message>
         <source>The background services of this home run in this window.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Hintergrunddienste dieses Homes laufen in diesem Fenster.</translation>
+    </message>
+    <message>
+        <source>The directory of its project, {path}, is not there now.</source>
+        <translation>Das Verzeichnis seines Projekts, {path}, ist jetzt nicht da.</translation>
+    </message>
+    <message>
+        <source>The home itself names it ({file}).</source>
+        <translation>Das Home selbst nennt es ({file}).</translation>
+    </message>
+    <message>
+        <source>The home itself names it.</source>
+        <translation>Das Home selbst nennt es.</translation>
     </message>
     <message>
         <source>The model is thinking…</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Modell denkt nach…</translation>
     </message>
     <message>
         <source>The model used {tokens}, {cost}.</source>
+        <translation>Das Modell hat {tokens} verbraucht, {cost}.</translation>
+    </message>
+    <message>
+        <source>The orphaned store stays as it was.</source>
+        <translation>Die verwaiste Ablage blieb, wie sie war.</translation>
+    </message>
+    <message>
+        <source>The same speaks for {names}. Choose one. {reasons}</source>
+        <translation>Für {names} spricht dasselbe. Eines auswählen. {reasons}</translation>
+    </message>
+    <message>
+        <source>The same text, but for white space.</source>
         <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This home does not list the project {path} any more.</source>
+        <translation>Dieses Home führt das Projekt {path} nicht mehr auf.</translation>
+    </message>
+    <message>
+        <source>This home does not list the workspace any more; it worked on {path}.</source>
+        <translation>Dieses Home führt den Workspace nicht mehr auf; er arbeitete an {path}.</translation>
+    </message>
+    <message>
+        <source>This home lists no workspace of this id.</source>
+        <translation>Dieses Home führt keinen Workspace dieser Kennung auf.</translation>
     </message>
     <message>
         <source>Tokens and cost of the last run of a model, and of all of this month's.</source>
-        <translation type="unfinished"></translation>
+        <translation>Tokens und Kosten des letzten Laufs eines Modells, und aller dieses Monats.</translation>
     </message>
     <message>
         <source>Undo</source>
-        <translation type="unfinished"></translation>
+        <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>Undo run {n}</source>
+        <translation>Rücknahme {n}</translation>
     </message>
     <message>
         <source>Undone</source>
-        <translation type="unfinished"></translation>
+        <translation>Rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>Undone runs</source>
+        <translation>Rückgängig gemachte Läufe</translation>
     </message>
     <message>
         <source>Undos</source>
-        <translation type="unfinished"></translation>
+        <translation>Rücknahmen</translation>
     </message>
     <message>
         <source>Undos and recoveries</source>
-        <translation type="unfinished"></translation>
+        <translation>Rücknahmen und Wiederherstellungen</translation>
+    </message>
+    <message>
+        <source>Unknown outside process</source>
+        <translation>Unbekannter Prozess von außen</translation>
+    </message>
+    <message>
+        <source>Versions before 13 June 2026 kept memory here; agents of today do not look here.</source>
+        <translation>Versionen vor dem 13. Juni 2026 hielten Notizen hier; heutige Agenten sehen hier nicht nach.</translation>
     </message>
     <message>
         <source>Waiting for review</source>
-        <translation type="unfinished"></translation>
+        <translation>Wartet auf Durchsicht</translation>
     </message>
     <message>
         <source>Warnings and errors</source>
-        <translation type="unfinished"></translation>
+        <translation>Warnungen und Fehler</translation>
     </message>
     <message>
         <source>Workspace</source>
-        <translation type="unfinished"></translation>
+        <translation>Workspace</translation>
+    </message>
+    <message>
+        <source>Writer run {n}</source>
+        <translation>Notizschreiber-Lauf {n}</translation>
+    </message>
+    <message>
+        <source>Writer runs</source>
+        <translation>Läufe des Notizschreibers</translation>
     </message>
     <message>
         <source>Writing the changes…</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Änderungen werden geschrieben…</translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>Selbst</translation>
     </message>
     <message>
         <source>after a turn</source>
+        <translation>nach einer Antwort</translation>
+    </message>
+    <message>
+        <source>alike, but differ</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <source>an unknown time</source>
-        <translation type="unfinished"></translation>
+        <translation>eine unbekannte Zeit</translation>
     </message>
     <message>
         <source>archive</source>
-        <translation type="unfinished"></translation>
+        <translation>Archivierung</translation>
     </message>
     <message>
         <source>at least {cost}</source>
-        <translation type="unfinished"></translation>
+        <translation>mindestens {cost}</translation>
     </message>
     <message>
         <source>automatic</source>
-        <translation type="unfinished"></translation>
+        <translation>automatisch</translation>
     </message>
     <message>
         <source>cancelled</source>
-        <translation type="unfinished"></translation>
+        <translation>abgebrochen</translation>
+    </message>
+    <message>
+        <source>cannot be merged</source>
+        <translation>kann nicht zusammengeführt werden</translation>
+    </message>
+    <message>
+        <source>changed</source>
+        <translation>geändert</translation>
     </message>
     <message>
         <source>compaction</source>
-        <translation type="unfinished"></translation>
+        <translation>Kompaktierung</translation>
     </message>
     <message>
         <source>completed</source>
-        <translation type="unfinished"></translation>
+        <translation>abgeschlossen</translation>
     </message>
     <message>
         <source>cost unknown</source>
-        <translation type="unfinished"></translation>
+        <translation>Kosten unbekannt</translation>
     </message>
     <message>
         <source>create</source>
-        <translation type="unfinished"></translation>
+        <translation>anlegen</translation>
+    </message>
+    <message>
+        <source>created</source>
+        <translation>angelegt</translation>
     </message>
     <message>
         <source>delete</source>
-        <translation type="unfinished"></translation>
+        <translation>löschen</translation>
+    </message>
+    <message>
+        <source>deleted</source>
+        <translation>gelöscht</translation>
+    </message>
+    <message>
+        <source>differs: a note beside it</source>
+        <translation>unterscheidet sich: eine Notiz daneben</translation>
+    </message>
+    <message>
+        <source>differs: both in one note</source>
+        <translation>unterscheidet sich: beide in einer Notiz</translation>
+    </message>
+    <message>
+        <source>differs: stays where it is</source>
+        <translation>unterscheidet sich: bleibt, wo sie ist</translation>
     </message>
     <message>
         <source>edit</source>
-        <translation type="unfinished"></translation>
+        <translation>bearbeiten</translation>
+    </message>
+    <message>
+        <source>every line is there</source>
+        <translation>jede Zeile ist da</translation>
     </message>
     <message>
         <source>failed</source>
-        <translation type="unfinished"></translation>
+        <translation>gescheitert</translation>
     </message>
     <message>
         <source>fails</source>
-        <translation type="unfinished"></translation>
+        <translation>scheitert</translation>
     </message>
     <message>
         <source>from the environment</source>
-        <translation type="unfinished"></translation>
+        <translation>aus der Umgebung</translation>
     </message>
     <message>
         <source>future</source>
-        <translation type="unfinished"></translation>
+        <translation>Zukunft</translation>
     </message>
     <message>
         <source>held for review</source>
-        <translation type="unfinished"></translation>
+        <translation>zur Durchsicht angehalten</translation>
     </message>
     <message>
         <source>in process {pid}, which alone can stop it</source>
-        <translation type="unfinished"></translation>
+        <translation>in Prozess {pid}, der allein ihn beenden kann</translation>
     </message>
     <message>
         <source>in the future</source>
-        <translation type="unfinished"></translation>
+        <translation>in der Zukunft</translation>
     </message>
     <message>
         <source>in the keyring</source>
-        <translation type="unfinished"></translation>
+        <translation>im Schlüsselbund</translation>
     </message>
     <message>
         <source>insert</source>
-        <translation type="unfinished"></translation>
+        <translation>einfügen</translation>
     </message>
     <message>
         <source>interrupted</source>
-        <translation type="unfinished"></translation>
+        <translation>unterbrochen</translation>
     </message>
     <message>
         <source>just now</source>
-        <translation type="unfinished"></translation>
+        <translation>gerade eben</translation>
     </message>
     <message>
         <source>launch</source>
-        <translation type="unfinished"></translation>
+        <translation>Start</translation>
     </message>
     <message>
         <source>manual</source>
-        <translation type="unfinished"></translation>
+        <translation>von Hand</translation>
     </message>
     <message>
         <source>missing</source>
-        <translation type="unfinished"></translation>
+        <translation>fehlt</translation>
     </message>
     <message>
         <source>model: {used}</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell: {used}</translation>
     </message>
     <message>
         <source>month: {used}</source>
-        <translation type="unfinished"></translation>
+        <translation>Monat: {used}</translation>
+    </message>
+    <message>
+        <source>named by the home</source>
+        <translation>vom Home genannt</translation>
     </message>
     <message>
         <source>never</source>
-        <translation type="unfinished"></translation>
+        <translation>nie</translation>
+    </message>
+    <message>
+        <source>new</source>
+        <translation>neu</translation>
     </message>
     <message>
         <source>no changes</source>
-        <translation type="unfinished"></translation>
+        <translation>keine Änderungen</translation>
     </message>
     <message>
         <source>no changes needed</source>
-        <translation type="unfinished"></translation>
+        <translation>keine Änderungen nötig</translation>
     </message>
     <message>
         <source>no cost</source>
-        <translation type="unfinished"></translation>
+        <translation>kostenlos</translation>
+    </message>
+    <message>
+        <source>no such project</source>
+        <translation>kein solches Projekt</translation>
+    </message>
+    <message>
+        <source>no such workspace</source>
+        <translation>kein solcher Workspace</translation>
     </message>
     <message>
         <source>none needed</source>
-        <translation type="unfinished"></translation>
+        <translation>nicht nötig</translation>
     </message>
     <message>
         <source>not started</source>
-        <translation type="unfinished"></translation>
+        <translation>nicht begonnen</translation>
+    </message>
+    <message>
+        <source>not there now</source>
+        <translation>jetzt nicht da</translation>
     </message>
     <message>
         <source>not tried</source>
-        <translation type="unfinished"></translation>
+        <translation>nicht versucht</translation>
     </message>
     <message>
         <source>now</source>
-        <translation type="unfinished"></translation>
+        <translation>jetzt</translation>
+    </message>
+    <message>
+        <source>older layout</source>
+        <translation>ältere Ordnung</translation>
+    </message>
+    <message>
+        <source>project not found</source>
+        <translation>Projekt nicht gefunden</translation>
     </message>
     <message>
         <source>rename</source>
-        <translation type="unfinished"></translation>
+        <translation>umbenennen</translation>
+    </message>
+    <message>
+        <source>renamed</source>
+        <translation>umbenannt</translation>
     </message>
     <message>
         <source>rules</source>
-        <translation type="unfinished"></translation>
+        <translation>Regeln</translation>
     </message>
     <message>
         <source>running</source>
+        <translation>läuft</translation>
+    </message>
+    <message>
+        <source>same first commit</source>
+        <translation>derselbe erste Commit</translation>
+    </message>
+    <message>
+        <source>same name</source>
+        <translation>derselbe Name</translation>
+    </message>
+    <message>
+        <source>same remote</source>
+        <translation>dasselbe Remote</translation>
+    </message>
+    <message>
+        <source>same text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>say the same</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <source>shared by all</source>
-        <translation type="unfinished"></translation>
+        <translation>von allen geteilt</translation>
     </message>
     <message>
         <source>shared by the project's workspaces</source>
-        <translation type="unfinished"></translation>
+        <translation>von den Workspaces des Projekts geteilt</translation>
+    </message>
+    <message>
+        <source>the same is there</source>
+        <translation>dasselbe ist da</translation>
     </message>
     <message>
         <source>unavailable</source>
-        <translation type="unfinished"></translation>
+        <translation>nicht verfügbar</translation>
     </message>
     <message>
         <source>under $0.01</source>
-        <translation type="unfinished"></translation>
+        <translation>unter 0,01 $</translation>
     </message>
     <message>
         <source>undone</source>
-        <translation type="unfinished"></translation>
+        <translation>rückgängig gemacht</translation>
     </message>
     <message numerus="yes">
         <source>used %n times</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n-mal benutzt</numerusform><numerusform>%n-mal benutzt</numerusform></translation>
     </message>
     <message>
         <source>works</source>
-        <translation type="unfinished"></translation>
+        <translation>geht</translation>
     </message>
     <message>
         <source>{age}, failed</source>
-        <translation type="unfinished"></translation>
+        <translation>{age}, gescheitert</translation>
     </message>
     <message>
         <source>{age}, not finished</source>
-        <translation type="unfinished"></translation>
+        <translation>{age}, nicht beendet</translation>
     </message>
     <message>
         <source>{age}, {kept} kept, {skipped} skipped</source>
-        <translation type="unfinished"></translation>
+        <translation>{age}, {kept} behalten, {skipped} übergangen</translation>
     </message>
     <message>
         <source>{amount} tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>{amount} Tokens</translation>
+    </message>
+    <message>
+        <source>{first} and {last}</source>
+        <translation>{first} und {last}</translation>
     </message>
     <message>
         <source>{n} d</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} T.</translation>
     </message>
     <message>
         <source>{n} d ago</source>
-        <translation type="unfinished"></translation>
+        <translation>vor {n} T.</translation>
     </message>
     <message>
         <source>{n} h</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} Std.</translation>
     </message>
     <message>
         <source>{n} h ago</source>
-        <translation type="unfinished"></translation>
+        <translation>vor {n} Std.</translation>
+    </message>
+    <message>
+        <source>{n} left where they are</source>
+        <translation>{n} bleiben, wo sie sind</translation>
+    </message>
+    <message>
+        <source>{n} merged with what is there</source>
+        <translation>{n} mit Vorhandenem zusammengeführt</translation>
     </message>
     <message>
         <source>{n} min</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} Min.</translation>
     </message>
     <message>
         <source>{n} min ago</source>
-        <translation type="unfinished"></translation>
+        <translation>vor {n} Min.</translation>
     </message>
     <message>
         <source>{n} mo</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} Mon.</translation>
     </message>
     <message>
         <source>{n} mo ago</source>
-        <translation type="unfinished"></translation>
+        <translation>vor {n} Mon.</translation>
+    </message>
+    <message>
+        <source>{n} new</source>
+        <translation>{n} neu</translation>
+    </message>
+    <message>
+        <source>{n} there already</source>
+        <translation>{n} schon da</translation>
     </message>
     <message>
         <source>{n} wk</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} Wo.</translation>
     </message>
     <message>
         <source>{n} wk ago</source>
-        <translation type="unfinished"></translation>
+        <translation>vor {n} Wo.</translation>
     </message>
     <message>
         <source>{n} y</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} J.</translation>
     </message>
     <message>
         <source>{n} y ago</source>
+        <translation>vor {n} J.</translation>
+    </message>
+    <message>
+        <source>{path} gets every line of both; the lines that are there stay first.</source>
+        <translation>{path} bekommt jede Zeile von beiden; die vorhandenen stehen zuerst.</translation>
+    </message>
+    <message>
+        <source>{path} has every line of it already.</source>
+        <translation>{path} hat schon jede Zeile davon.</translation>
+    </message>
+    <message>
+        <source>{path} is the same already.</source>
+        <translation>{path} ist schon gleich.</translation>
+    </message>
+    <message>
+        <source>{path} stays as it is; the orphaned note becomes {beside}.</source>
+        <translation>{path} bleibt, wie es ist; aus der verwaisten Notiz wird {beside}.</translation>
+    </message>
+    <message>
+        <source>{path} stays as it is; what differs stays in the orphaned store only.</source>
+        <translation>{path} bleibt, wie es ist; was sich unterscheidet, bleibt nur in der verwaisten Ablage.</translation>
+    </message>
+    <message>
+        <source>{share} of the smaller one is found in the other.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{share} of the words are shared, but they are not taken for the same:</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{summary} Left as they are, because they were edited since: {paths}</source>
-        <translation type="unfinished"></translation>
+        <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
     </message>
     <message>
         <source>{times}, {age}</source>
-        <translation type="unfinished"></translation>
+        <translation>{times}, {age}</translation>
     </message>
     <message>
         <source>{tokens}, {cost}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{tokens}, {cost}.</translation>
     </message>
 </context>
 </TS>

@@ -37,6 +37,7 @@ def _source(tmp_path: Path, text: str) -> translations.Texts:
         ("from reverie.ui.words import counted\ncounted('1 x', '%n x', 3)", ("words", "%n x")),
         ("from PySide6.QtCore import QCoreApplication\nQCoreApplication.translate('c', 'x')", ("c", "x")),
         ("_CONTEXT = 'own'\ndef _(t): return t\n_('x')", ("own", "x")),
+        ("def _tr(t): return QCoreApplication.translate('own', t)\n_tr('x')", ("own", "x")),
         ("tr = QCoreApplication.translate\ntr('dialogs', 'x')", ("dialogs", "x")),
     ],
 )
