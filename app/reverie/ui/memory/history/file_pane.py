@@ -26,9 +26,11 @@ class FileRow:
 
 
 class FilePane(QWidget):
-    """`picked(str)`: the text of this file is wanted, by its `inner`."""
+    """`picked(str)`: the text of this file is wanted, by its `inner`. `opened(str)`: Enter or a double
+    click on it."""
 
     picked = Signal(str)
+    opened = Signal(str)
 
     def __init__(self, text: QPlainTextEdit, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,6 +43,7 @@ class FilePane(QWidget):
         self.list.setAccessibleName(self.tr("Files"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.currentRowChanged.connect(self._on_row)
+        self.list.itemActivated.connect(self._on_activated)
         self.splitter = QSplitter()
         self.splitter.addWidget(self.list)
         self.splitter.addWidget(text)
@@ -91,3 +94,8 @@ class FilePane(QWidget):
             self.picked.emit(self._rows[row].inner)
         else:
             self.text.clear()
+
+    @Slot(QListWidgetItem)
+    def _on_activated(self, _item: QListWidgetItem) -> None:
+        if self.current is not None:
+            self.opened.emit(self.current.inner)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
+    QHBoxLayout,
     QSplitter,
     QTabWidget,
     QVBoxLayout,
@@ -72,6 +73,8 @@ class HistoryWindow(QDialog):
     ) -> None:
         super().__init__(parent)
         self._lane = lane
+        self._place: tuple[Workbench, ScopeContext, str] | None = None
+        self._trail: list[str] = []  # from where one came, the last one last
         self._compared: Comparison | None = None
         self._content: State | None = None
         self._reading = 0
@@ -90,6 +93,8 @@ class HistoryWindow(QDialog):
         self.pages = QTabWidget()
         self.restore = FitPushButton(self.tr("&Restore…"))
         self.restore_one = FitPushButton(self.tr("Restore &only this file…"))
+        self.back = FitPushButton(self.tr("&Back"))
+        self.open_file = FitPushButton(self.tr("&History of this file"))
         self.show_run = FitPushButton(self.tr("Show the r&un"))
         self._lay_out()
         self._connect()
@@ -121,7 +126,8 @@ class HistoryWindow(QDialog):
         column.addWidget(self.message)
         column.addWidget(self.pages, 1)
         row = FlowLayout(gap=GAP)
-        for button in (self.restore, self.restore_one, self.show_run):
+        self.back.setAutoDefault(False)
+        for button in (self.restore, self.restore_one, self.open_file, self.show_run):
             button.setAutoDefault(False)  # Enter in a list is not for a button
             row.addWidget(button)
         column.addLayout(row)
@@ -137,7 +143,11 @@ class HistoryWindow(QDialog):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         outer.setSpacing(GAP)
-        outer.addWidget(self.title)
+        head = QHBoxLayout()
+        head.setSpacing(GAP)
+        head.addWidget(self.back)
+        head.addWidget(self.title, 1)
+        outer.addLayout(head)
         outer.addWidget(self.splitter, 1)
         outer.addWidget(buttons)
         self._order(buttons.button(QDialogButtonBox.StandardButton.Close))
@@ -145,6 +155,7 @@ class HistoryWindow(QDialog):
     def _order(self, close: QWidget) -> None:
         """Tab goes as one reads."""
         order = (
+            self.back,
             self.timeline.who,
             self.timeline.points,
             self.pages,
@@ -158,6 +169,7 @@ class HistoryWindow(QDialog):
             self.lines.to_run,
             self.restore,
             self.restore_one,
+            self.open_file,
             self.show_run,
             close,
         )
@@ -175,6 +187,10 @@ class HistoryWindow(QDialog):
         self.content.picked.connect(self._follow)
         self.lines.point_wanted.connect(self._go_to)
         self.lines.run_wanted.connect(self.run_wanted)
+        self.changes.opened.connect(self._open_inside)
+        self.content.opened.connect(self._open_inside)
+        self.open_file.clicked.connect(self._open_current)
+        self.back.clicked.connect(self._go_back)
         self.restore.clicked.connect(self._plan_all)
         self.restore_one.clicked.connect(self._plan_one)
         self.show_run.clicked.connect(self._on_show_run)
@@ -182,7 +198,13 @@ class HistoryWindow(QDialog):
     # What is shown
 
     def show_path(self, workbench: Workbench, context: ScopeContext, path: str) -> None:
-        """Another file, folder or scope."""
+        """Another file, folder or scope; nothing to go back to."""
+        self._trail.clear()
+        self._show(workbench, context, path)
+
+    def _show(self, workbench: Workbench, context: ScopeContext, path: str) -> None:
+        self._place = (workbench, context, path)
+        self.back.setVisible(bool(self._trail))
         self.title.say(path)
         self.setWindowTitle(self.tr("History of {path}").format(path=visible(path.rpartition("/")[2])))
         self.message.clear()
@@ -267,6 +289,9 @@ class HistoryWindow(QDialog):
         inside = self.pages.currentIndex() == CONTENT and self.content.current is not None
         self.restore_one.setVisible(self.timeline.folder)
         self.restore_one.setEnabled(one is not None and inside)
+        page = {CHANGES: self.changes, CONTENT: self.content}.get(self.pages.currentIndex())
+        self.open_file.setVisible(self.timeline.folder)
+        self.open_file.setEnabled(page is not None and page.current is not None)
         self.show_run.setVisible(self.pages.currentIndex() != LINES)  # each line leads to its own
         self.show_run.setEnabled(one is not None and one.run_number is not None)
 
@@ -309,6 +334,7 @@ class HistoryWindow(QDialog):
         several = self.timeline.folder and bool(rows)
         note = history_words.compared(comparison) if self.timeline.folder or not rows else ""
         self.changes.show_files(rows, note, listed=several)
+        self._follow()
 
     @Slot(str)
     def _read_difference(self, inner: str) -> None:
@@ -362,6 +388,30 @@ class HistoryWindow(QDialog):
         """Show a change."""
         self.pages.setCurrentIndex(CHANGES)
         self.timeline.go_to(point.id)
+
+    @Slot(str)
+    def _open_inside(self, inner: str) -> None:
+        """The history of one file of the folder that is shown, there or gone."""
+        desk, place = self.timeline.desk, self._place
+        state = self._content
+        if self.pages.currentIndex() == CHANGES and self._compared is not None:
+            gone = any(file.inner == inner and file.verb == "delete" for file in self._compared.files)
+            state = self._compared.old if gone else self._compared.new
+        if desk is None or place is None or state is None or not inner:
+            return
+        self._trail.append(place[2])
+        self._show(place[0], place[1], desk.path_of(state, inner))
+
+    @Slot()
+    def _open_current(self) -> None:
+        pane = self.content if self.pages.currentIndex() == CONTENT else self.changes
+        if pane.current is not None:
+            self._open_inside(pane.current.inner)
+
+    @Slot()
+    def _go_back(self) -> None:
+        if self._trail and self._place is not None:
+            self._show(self._place[0], self._place[1], self._trail.pop())
 
     @Slot()
     def _on_show_run(self) -> None:
