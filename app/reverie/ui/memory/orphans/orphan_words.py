@@ -45,6 +45,8 @@ def match_sentence(view: StoreView) -> str:
             names=_listed([visible(match.name) for match in tied]),
             reasons=" ".join(map(evidence, tied[0].evidence)),
         )
+    if view.store.kind == "missing-project":
+        return tr("Nothing tells where it is now. If you know, choose the project that takes its place.")
     return tr("Nothing tells which project it belongs to. Choose one.")
 
 

@@ -109,7 +109,7 @@ class OrphansPage(QWidget):
     def _lay_out(self) -> None:
         facts = QWidget()
         column = QVBoxLayout(facts)
-        column.setContentsMargins(MARGIN, 0, MARGIN, GAP)
+        column.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
         column.setSpacing(GAP)
         for widget in (self.name, self.reason, self.match, self.target_label, self.target):
             column.addWidget(widget)
@@ -211,6 +211,8 @@ class OrphansPage(QWidget):
     @Slot()
     def _on_store(self) -> None:
         view = self.current
+        if "keep" in self.message.keys:
+            self.message.clear()  # it asked about another store
         if view is None:
             return
         store = view.store
