@@ -206,6 +206,12 @@ def test_modes_zoom_and_wishes_and_what_the_agent_does_not_read(
     bar = preview.browser.verticalScrollBar()
     assert bar.maximum() > 0
     assert bar.value() == bar.maximum()
+    text.setFocus()
+    text.insertPlainText("end")
+    driver.until(lambda: preview.browser.toPlainText().endswith("end"))
+    # New text renders anew, and the source stays where it was.
+    assert text.verticalScrollBar().value() > 0
+    preview.browser.setFocus()
     bar.setValue(0)
     assert text.verticalScrollBar().value() == 0
     driver.do("editor.preview")

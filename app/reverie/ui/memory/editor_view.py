@@ -186,7 +186,8 @@ class EditorView(QObject):
             self._preview.hide()
             self._preview.set_zoom(self.text.zoom)
             self.body.addWidget(self._preview)
-            self._preview.browser.verticalScrollBar().valueChanged.connect(self._follow_preview)
+            self._preview.scrolled.connect(self._follow_preview)
+            self._preview.rendered.connect(self._follow_source)
         return self._preview
 
     @Slot()

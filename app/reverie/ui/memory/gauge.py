@@ -61,7 +61,7 @@ class SizeGauge(QWidget):
         self._changed()
 
     def set_compact(self, on: bool) -> None:
-        """Where there is little room the tokens are in the tool tip only."""
+        """Where there is little room cap and tokens are in the tool tip only."""
         if on != self._compact:
             self._compact = on
             self._changed()
@@ -74,10 +74,10 @@ class SizeGauge(QWidget):
     @property
     def text(self) -> str:
         size = human_size(self._size)
-        if self._cap:
-            size = self.tr("{size} of {cap}").format(size=size, cap=human_size(self._cap))
         if self._compact:
             return size
+        if self._cap:
+            size = self.tr("{size} of {cap}").format(size=size, cap=human_size(self._cap))
         return self.tr("{size} · {tokens} tokens").format(size=size, tokens=f"{self._tokens:,}")
 
     @property

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QTimer, QUrl, Slot
+from PySide6.QtCore import QEvent, Qt, QTimer, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QFont, QFontMetrics
 from PySide6.QtWidgets import (
     QApplication,
@@ -34,7 +34,11 @@ _REST_MS = 180
 
 
 class PreviewPane(QWidget):
-    """Feed it with `say_text`; it renders while it is visible."""
+    """Feed it with `say_text`; it renders while it is visible. `rendered()`: the text shown is another.
+    `scrolled()`: a person moved it."""
+
+    rendered = Signal()
+    scrolled = Signal()
 
     def __init__(
         self, parent: QWidget | None = None, opener: Callable[[QUrl], bool] = QDesktopServices.openUrl
@@ -44,13 +48,16 @@ class PreviewPane(QWidget):
         self._text = ""
         self._shown: str | None = None
         self._zoom = 0
+        self._rendering = False
         self.question: LinkDialog | None = None
         self.browser = _Browser()
         self.browser.setAccessibleName(self.tr("Rendered text of the memory"))
         self.browser.anchorClicked.connect(self.ask)
         self.browser.highlighted.connect(self._show_address)
+        self.browser.verticalScrollBar().valueChanged.connect(self._on_scroll)
         self.note = WrapLabel()
         self.note.setContentsMargins(GAP, UNIT, GAP, UNIT)
+        self.note.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self.address = ElidedLabel()
         self.address.setContentsMargins(GAP, 0, GAP, UNIT)
         self._rest = QTimer(self)
@@ -94,12 +101,23 @@ class PreviewPane(QWidget):
         self.browser.setVisible(not too_large)
         self._say("")
         if too_large:
-            self.note.say(self.tr("This text is too large to be rendered; its source is shown as it is."))
+            self.note.say(
+                self.tr("This text is too large to be rendered while one types; its source can be read.")
+            )
             return
         bar = self.browser.verticalScrollBar()
         place = bar.value()
+        self._rendering = True
         self.browser.show_document(rendered(self._text, theme_of(self.palette()), self._font(), self.browser))
         bar.setValue(place)
+        self._rendering = False
+        self.rendered.emit()
+
+    @Slot()
+    def _on_scroll(self) -> None:
+        """New text moves the view, too; that is nobody's wish."""
+        if not self._rendering and (self.browser.hasFocus() or self.browser.underMouse()):
+            self.scrolled.emit()
 
     def _font(self) -> QFont:
         font = QFont(QApplication.font())
