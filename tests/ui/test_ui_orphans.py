@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from ui_windows import Driver, Windows
 
+from helpers.audit import problems
 from reverie.homes.base import LostStore, Scope
 from reverie.memory.line_union import lost_lines, union
 from reverie.services.orphan_matching import Evidence, LiveProject, Match
@@ -201,7 +202,9 @@ def test_everything_on_the_page_is_reached_by_keyboard_and_has_a_name(page: Orph
     for widget in (page.stores, page.target, page.merge, page.files, page.text):
         assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
         assert widget.accessibleName()
+    assert problems(page) == []
     page.resize(360, 700)
+    assert problems(page) == []
     assert page.splitter.orientation() is Qt.Orientation.Vertical
     assert page.minimumSizeHint().width() <= 360
 
@@ -230,6 +233,7 @@ def test_the_dialog_offers_only_what_loses_no_line(qtbot: Any) -> None:
         dialog.show()
         assert dialog.row == rows[1]
         assert dialog.choices == {"d.md": "both", "raw.md": "beside"}
+        assert problems(dialog) == []
         qtbot.waitUntil(lambda: "+c" in dialog.diff.toPlainText() and "-b" not in dialog.diff.toPlainText())
         dialog.radios["leave"].click()
         assert "1 new" in dialog.counts.text()
