@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QObject
 
+from reverie.ui import collector as collector_module
 from reverie.ui.collector import Collector
 
 
@@ -26,6 +27,10 @@ class Cyclic:
 
 def allocate_much(kept: list[list[int]]) -> None:
     kept.extend([number] for number in range(300_000))
+
+
+class Held:
+    """What a full collection would destroy."""
 
 
 @pytest.fixture
@@ -52,6 +57,29 @@ def test_a_worker_that_allocates_collects_nothing_and_the_gui_thread_does(
     qtbot.waitUntil(lambda: told == ["MainThread"], timeout=5000)
     collector.stop()
     assert gc.isenabled()
+
+
+def test_what_survived_is_looked_at_again_only_when_nobody_works(
+    qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = QObject()
+    jobs = [True]
+    monkeypatch.setattr(collector_module, "YOUNG", 0)
+    monkeypatch.setattr(collector_module, "AWAY_S", 0.0)
+    monkeypatch.setattr(collector_module, "LONG_S", 0.0)
+    collector = Collector(parent, lambda: bool(jobs))
+    held = Held()
+    held.itself = held  # type: ignore[attr-defined]
+    alive = weakref.ref(held)
+    collector.look()
+    del held
+    collector.look()
+    assert alive() is not None, "it was frozen"
+    jobs.clear()
+    collector.look()
+    assert alive() is None
+    collector.stop()
+    assert gc.get_freeze_count() == 0
 
 
 def test_the_automatic_collector_comes_back_with_the_last_window(qtbot: Any) -> None:

@@ -13,6 +13,7 @@ Failure: `MendableError` for what a person can mend; anything else is a bug and 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
@@ -357,13 +358,12 @@ class Workbench:
         own_traces, dumps = self.parts.profile.traces(self.home_id), home.dump_places()
         dumped = {directory for _workspace, directory in dumps.directories} if dumps is not None else set()
         said = self.parts.profile.activity(self.home_id)
+        coverage, usage = home.coverage_sidecar, home.usage_sidecar
         tree = status = runs = contents = traces = activity = False
         for path in changes.paths:
-            if path == home.coverage_sidecar:
+            if path == coverage:
                 status = True
-            elif (
-                path == home.usage_sidecar or path in companions or any(_is_in(path, root) for root in roots)
-            ):
+            elif path == usage or path in companions or any(_is_in(path, root) for root in roots):
                 tree = True
             elif _is_in(path, runs_directory):
                 runs = status = True
@@ -540,7 +540,9 @@ class Workbench:
 
 
 def _is_in(path: Path, directory: Path) -> bool:
-    return path == directory or directory in path.parents
+    # By text: `parents` makes a path of each level, for thousands of paths when much changes at once.
+    text, base = os.fspath(path), os.fspath(directory)
+    return text.startswith(base) and (len(text) == len(base) or text[len(base)] == os.sep)
 
 
 def _notes(record: RunRecord) -> dict[str, str]:

@@ -77,8 +77,8 @@ class MainWindow(QMainWindow):
         self._opening_failed = False
         self._close_when_saved = False
         self._closed = False
-        self._collector = Collector(self)
         self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
+        self._collector = Collector(self, self._is_busy)
         for lane in self.lanes.all():
             lane.unclaimed.connect(self._on_unclaimed)
         self.setWindowTitle("Reverie[*]")
@@ -352,6 +352,9 @@ class MainWindow(QMainWindow):
 
     # What is going on
 
+    def _is_busy(self) -> bool:
+        return any(lane.busy for lane in self.lanes.all())
+
     @Slot(str)
     def say(self, sentence: str) -> None:
         """A sentence in the status bar, until the next one."""
@@ -454,6 +457,7 @@ class MainWindow(QMainWindow):
             self.tab.keeper.stop()
             self.tab.search.stop()
             self.tab.lint.stop()
+            self.tab.duplicates.stop()
             self.tab.orphans.stop()
         for lane in self.lanes.all():
             lane.stop()
