@@ -23,6 +23,7 @@ from reverie.ui.memory.buffers import Buffers
 from reverie.ui.memory.co_editing_control import CoEditing
 from reverie.ui.memory.draft_keeper import DraftKeeper
 from reverie.ui.memory.draft_offers import DraftOffers
+from reverie.ui.memory.duplicates.control import DuplicatesControl
 from reverie.ui.memory.editor import EditorPane
 from reverie.ui.memory.editor_control import EditorControl
 from reverie.ui.memory.footer import Footer
@@ -33,6 +34,7 @@ from reverie.ui.memory.history.control import HistoryControl
 from reverie.ui.memory.lint_control import LintControl
 from reverie.ui.memory.orphans.control import OrphansControl
 from reverie.ui.memory.search import MemorySearch
+from reverie.ui.memory.trash.control import TrashControl
 from reverie.ui.memory.tree_model import MemoryTreeModel
 from reverie.ui.memory.tree_nodes import (
     CompanionData,
@@ -85,6 +87,8 @@ class MemoryTab(QWidget):
         self.dreams = FooterControl(self.footer, lanes, icons, self)
         self.history = HistoryControl(self, lanes, icons, now)
         self.lint = LintControl(self, icons)
+        self.trash = TrashControl(self, lanes, icons, now)
+        self.duplicates = DuplicatesControl(self, icons)
         self.orphans = OrphansControl(self, icons)
         self.no_home = EmptyPage(icons, "home")
         self.notice = EmptyPage(icons, "orphan")
@@ -171,6 +175,8 @@ class MemoryTab(QWidget):
         self.dreams.set_session(session)
         self.history.set_session(session)
         self.lint.set_session(session)
+        self.trash.set_session(session)
+        self.duplicates.set_session(session)
         self.hand.forget()
         self._show_page(self.splitter if session is not None else self.no_home)
 

@@ -1,0 +1,145 @@
+"""The duplicate finder in the window: groups, two memories side by side, and a merge by hand that loses no
+line without saying so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from ui_windows import Windows
+
+from reverie.homes.base import Scope
+from reverie.ui.memory.duplicates.alignment import aligned, word_marks
+from reverie.ui.memory.duplicates.window import DuplicatesWindow, percent
+
+BODY = "# Deploy\n\n- Run the smoke tests before the deploy\n- Tag the release after the deploy\n"
+
+
+@pytest.fixture
+def doubled(home: Path) -> Path:
+    folder = home / "memory/global/dups"
+    folder.mkdir()
+    (folder / "deploy.md").write_text(BODY)
+    (folder / "deploy-more.md").write_text(BODY + "- Post the tag in the team channel\n")
+    return home
+
+
+def shown(driver: Any) -> DuplicatesWindow:
+    driver.do("memory.duplicates")
+    window: DuplicatesWindow = driver.tab.duplicates.window
+    driver.until(lambda: window.is_found)
+    return window
+
+
+def has(window: DuplicatesWindow, name: str) -> bool:
+    groups = [window.list.item(row).data(Qt.ItemDataRole.UserRole) for row in range(window.list.count())]
+    return any(name in {file.rel for file in group.files} for group in groups)
+
+
+def pick(driver: Any, window: DuplicatesWindow, name: str) -> None:
+    for row in range(window.list.count()):
+        window.list.setCurrentRow(row)
+        group = window.group
+        if group is not None and name in {file.rel for file in group.files}:
+            driver.until(lambda: window.is_found)
+            return
+    raise AssertionError(name)
+
+
+def test_a_group_is_compared_and_merged_by_hand(windows: Windows, doubled: Path) -> None:
+    driver = windows.open(doubled)
+    window = shown(driver)
+    pick(driver, window, "dups/deploy.md")
+    assert window.list.currentItem().data(Qt.ItemDataRole.AccessibleTextRole).endswith(" %")
+    different = [row for row in window.sides.rows if not row.same]
+    assert [{row.left.text, row.right.text} for row in different] == [
+        {"", "- Post the tag in the team channel"}
+    ]
+    window.which.setCurrentIndex(window.which.findData("alike"))
+    assert all(window.list.item(row).data(256).kind == "alike" for row in range(window.list.count()))
+    window.which.setCurrentIndex(0)
+    pick(driver, window, "dups/deploy.md")
+
+    window.merge.click()
+    dialog = driver.tab.duplicates.dialog
+    driver.until(lambda: dialog.is_checked)
+    assert dialog.accept_button.isEnabled()
+    assert not dialog.lost_list.isVisible()
+    dialog.text.setPlainText(dialog.text.toPlainText().replace("- Tag the release after the deploy\n", ""))
+    assert not dialog.accept_button.isEnabled()
+    driver.until(lambda: dialog.is_checked)
+    assert dialog.lost == ("- Tag the release after the deploy",)
+    assert dialog.lost_list.isVisible()
+    assert not dialog.accept_button.isEnabled()
+    dialog.agreed.click()
+    assert dialog.accept_button.isEnabled()
+    target = dialog.chosen[0].rel
+    gone = dialog.chosen[1].rel
+    dialog.accept_button.click()
+    driver.until(lambda: not (doubled / "memory/global" / gone).exists())
+    driver.until(lambda: gone not in driver.paths(Scope.GLOBAL))
+    assert "Tag the release" not in (doubled / "memory/global" / target).read_text()
+    driver.until(lambda: window.is_found and window.message.keys == ("undo",))
+    window.message.button("undo").click()
+    driver.until(lambda: (doubled / "memory/global" / gone).exists())
+    assert "Tag the release" in (doubled / "memory/global" / target).read_text()
+    driver.until(lambda: window.is_found and has(window, "dups/deploy.md"))
+    pick(driver, window, "dups/deploy.md")
+
+    window.resize(360, 640)
+    assert window.width() == 360
+    for widget in (window.finder, window.where, window.merge, window.sides, window.first):
+        assert widget.mapTo(window, widget.rect().topRight()).x() <= 360
+    driver.settle()
+
+
+def test_a_member_can_stay_out_of_the_merge(windows: Windows, doubled: Path) -> None:
+    (doubled / "memory/global/dups/deploy-copy.md").write_text(BODY)
+    driver = windows.open(doubled)
+    window = shown(driver)
+    pick(driver, window, "dups/deploy.md")
+    window.merge.click()
+    dialog = driver.tab.duplicates.dialog
+    driver.until(lambda: dialog.is_checked)
+    assert len(dialog.chosen) == 3
+    target = dialog.chosen[0]
+    row = next(row for row in range(3) if dialog._files[row] != target)
+    dialog.members.item(row).setCheckState(Qt.CheckState.Unchecked)
+    driver.until(lambda: dialog.is_checked)
+    assert len(dialog.chosen) == 2
+    left_out = dialog._files[row].rel
+    dialog.accept_button.click()
+    driver.until(lambda: driver.tab.duplicates.dialog is None)
+    assert (doubled / "memory/global" / left_out).exists()
+    assert len(list((doubled / "memory/global/dups").iterdir())) == 2
+    driver.settle()
+
+
+def test_words_that_differ_are_marked() -> None:
+    left, right = "the pool holds 20 connections", "the pool holds 50 connections"
+    assert word_marks(left, right) == (((15, 17),), ((15, 17),))
+    assert word_marks("one two", "három négy öt") == (((0, 7),), ((0, 13),))
+
+
+@pytest.mark.parametrize(("share", "text"), [(1.0, "100 %"), (0.9999, "99 %"), (0.8, "80 %")])
+def test_only_what_is_equal_is_a_hundred_percent(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text(alphabet="ab \n", max_size=40),
+    st.text(alphabet="ab \n", max_size=40),
+)
+def test_every_line_of_both_stands_on_its_side_in_order(left: str, right: str) -> None:
+    rows = aligned(left, right)
+    for text, sides in ((left, [row.left for row in rows]), (right, [row.right for row in rows])):
+        lines = text.split("\n")
+        wanted = lines[:-1] if not lines[-1] else lines
+        assert [side.text for side in sides if side.number] == wanted
+        assert [side.number for side in sides if side.number] == list(range(1, len(wanted) + 1))
+    assert all(row.left.text == row.right.text for row in rows if row.same)
