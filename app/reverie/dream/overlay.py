@@ -43,7 +43,7 @@ class DreamOverlay:
         for scope in Scope:
             with contextlib.suppress(ScopeUnavailable):
                 root = home.scope_root(context, scope)
-                files = OverlayFiles(RootedDirectory(root.directory))
+                files = OverlayFiles(RootedDirectory(root.directory, without=root.without))
                 self._scopes[root.key] = _ScopeOverlay(root, files)
         self._store = MemoryStore(home, context, self._files_of, NoEffects())
         self._before: dict[str, str] = {}

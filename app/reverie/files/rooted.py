@@ -25,6 +25,7 @@ import contextlib
 import errno
 import logging
 import os
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -76,8 +77,11 @@ class Walk:
 class RootedDirectory:
     """The files below `root`, which may be missing and may itself be a symlink."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, without: str = "") -> None:
+        """`without`: a walk leaves out what lies directly in the root under a name that this regular
+        expression matches in full."""
         self.root = root
+        self._leaves_out = re.compile(without).fullmatch if without else lambda _name: None
 
     def exists(self) -> bool:
         """Whether the root is there and a directory. Raises Unavailable when that cannot be found out."""
@@ -260,7 +264,7 @@ class RootedDirectory:
         try:
             with opened_below(root, rel.split("/") if rel else []) as directory:
                 for item in sorted(directory.names(), key=lambda item: _utf16(item.name), reverse=True):
-                    if item.name.startswith("."):
+                    if item.name.startswith(".") or (not rel and self._leaves_out(item.name)):
                         continue
                     with contextlib.suppress(FileNotFoundError):
                         entry = _entry(

@@ -11,6 +11,7 @@ GUI's.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -107,12 +108,18 @@ class ScopeContext:
 class ScopeRoot:
     """One directory of memories. `key` names it inside its home for ever: `global`, `project/<dirName>`,
     `workspace/<id>`. `usage_prefix` begins the logical keys of its files; None where nobody knows the
-    owner."""
+    owner. `without`: what lies directly in the directory under a name that this regular expression matches
+    in full belongs to other roots; empty for none."""
 
     scope: Scope
     key: str
     directory: Path
     usage_prefix: str | None
+    without: str = ""
+
+    def leaves_out(self, rel: str) -> bool:
+        """Whether `rel` belongs to another root."""
+        return bool(self.without) and re.fullmatch(self.without, rel.partition("/")[0]) is not None
 
 
 @dataclass(frozen=True, slots=True)

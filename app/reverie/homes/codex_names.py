@@ -13,6 +13,7 @@ from pathlib import Path
 
 from reverie.homes.reading import directory_names, is_directory, is_file
 
+KIND = "codex"
 BUCKET = re.compile(r"[0-9a-f]{64}|[0-9a-f]{16}")
 """A directory in `memories/` that holds the memory of one working directory: 64 digits in the first
 generation, 16 in the one after it."""

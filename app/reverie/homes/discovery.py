@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.errors import Unavailable
-from reverie.homes import mux, mux_location
+from reverie.homes import codex_names, mux, mux_location
 from reverie.homes.base import Home
 from reverie.homes.reading import is_directory
 
@@ -36,7 +36,15 @@ class FoundHome:
     kind: str
 
 
+def _codex_home(root: Path, cache: Path | None) -> Home:
+    from reverie.homes.codex import CodexHome  # late: it brings sqlite along
+
+    return CodexHome(root, cache)
+
+
 KINDS: tuple[HomeKind, ...] = (
+    # Before mux, which also takes a damaged home that has only sessions for its own.
+    HomeKind(codex_names.KIND, codex_names.detect, _codex_home, codex_names.existing_home_roots),
     HomeKind(
         mux.KIND,
         mux_location.detect,

@@ -75,7 +75,9 @@ class PlainHome:
         return EDITABLE
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        return None if root.usage_prefix is None else root.usage_prefix + rel
+        if root.usage_prefix is None:
+            return None
+        return root.usage_prefix + rel.replace("%", "%25").replace(":", "%3A")
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
         return ()

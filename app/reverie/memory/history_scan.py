@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +50,8 @@ class Scan:
 
 
 class Scanner:
-    """Reads one root. `put` stores bytes and returns their raw id, `has` tells whether an id is stored."""
+    """Reads one root. `put` stores bytes and returns their raw id, `has` tells whether an id is stored;
+    `without` leaves out what is of other roots (see `homes.base.ScopeRoot`)."""
 
     def __init__(
         self,
@@ -59,6 +61,7 @@ class Scanner:
         put: Callable[[bytes], bytes],
         has: Callable[[bytes], bool],
         now_ns: int,
+        without: str = "",
     ) -> None:
         self.found = Scan()
         self._root = root
@@ -67,6 +70,7 @@ class Scanner:
         self._put = put
         self._has = has
         self._now_ns = now_ns
+        self._without = without
 
     def scan(self, rel: str = "") -> str:
         """Read what lies at `rel` and below ("" for the root) and return the path that was really looked at.
@@ -134,6 +138,8 @@ class Scanner:
                 with self._open(at.split("/") if at else []) as directory:
                     for entry in directory.names():
                         if entry.name.startswith("."):
+                            continue
+                        if not at and self._without and re.fullmatch(self._without, entry.name):
                             continue
                         child = f"{at}/{entry.name}" if at else entry.name
                         self._take_entry(directory, entry, child, stack)

@@ -6,6 +6,8 @@ repository before the sink is flushed and the branch moved.
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,12 +27,14 @@ from reverie.memory.history_tree import Folder, Leaf
 @dataclass(frozen=True)
 class SnapshotSource:
     """One root to keep. `key`: `ScopeRoot.key` or "companions". `files`: exactly these (relative, `/`), or
-    None for every file below `directory`. `metadata`: by file, anything JSON; replaces what was kept."""
+    None for every file below `directory`, but for what `without` leaves out (see `homes.base.ScopeRoot`).
+    `metadata`: by file, anything JSON; replaces what was kept."""
 
     key: str
     directory: Path
     files: Sequence[str] | None = None
     metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    without: str = ""
 
 
 class Snapshot:
@@ -60,7 +64,7 @@ class Snapshot:
             scanner.take_listed(source.files)
             root = self._whole(scanner.found, last)
         else:
-            rels = None if dirty is None or last is None else _dirty_rels(source.directory, dirty)
+            rels = None if dirty is None or last is None else _dirty_rels(source, dirty)
             scanner = self._scanner(source, known)
             looked_at = {scanner.scan(rel) for rel in rels} if rels is not None else {""}
             if "" in looked_at:
@@ -94,6 +98,7 @@ class Snapshot:
             put=lambda content: self._sink.put("blob", content),
             has=self._sink.has,
             now_ns=self._now_ns,
+            without=source.without,
         )
 
     def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
@@ -134,17 +139,20 @@ def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
             root.take_over(rel, last)
 
 
-def _dirty_rels(directory: Path, dirty: Collection[Path]) -> set[str]:
+def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
     """The paths to look at, relative to the root and none below another; {""} if that is the root itself."""
-    rels: set[tuple[str, ...]] = set()
-    for path in dirty:
-        if directory.is_relative_to(path):
+    # By text: comparing thousands of `Path` objects takes the interpreter from the window.
+    directory, rels = os.fspath(source.directory), set[tuple[str, ...]]()
+    inside = directory.rstrip(os.sep) + os.sep
+    for path in map(os.fspath, dirty):
+        if path.startswith(inside):
+            rels.add(tuple(path[len(inside) :].split(os.sep)))  # noqa: PTH206
+        elif path == directory or inside.startswith(path.rstrip(os.sep) + os.sep):
             return {""}
-        if path.is_relative_to(directory):
-            rels.add(path.relative_to(directory).parts)
     return {
         "/".join(parts)
         for parts in rels
         if not any(part.startswith(".") for part in parts)
+        and not (source.without and re.fullmatch(source.without, parts[0]))
         and not any(parts[:length] in rels for length in range(1, len(parts)))
     }

@@ -90,7 +90,7 @@ def names_only(root: ScopeRoot, *, available: Callable[[], bool] = lambda: True)
     """The names in a scope, for a first look: no file is opened, only `rel` of its files means anything."""
 
     def look() -> ScopeListing:
-        scanner = NameScanner(os.fspath(root.directory))
+        scanner = NameScanner(os.fspath(root.directory), without=root.without)
         scanner.scan()
         return _listing(root, in_order(scanner.files), scanner.directories, scanner.faults, names_only=True)
 
@@ -170,7 +170,14 @@ def _all(
     started = time.time_ns()
     known = {file.rel: file for file in previous.files} if previous is not None else {}
     settled_ns = previous.scanned_ns - _RACY_NS if previous is not None else 0
-    scanner = Scanner(os.fspath(root.directory), caps, usage_of, known=known, settled_ns=settled_ns)
+    scanner = Scanner(
+        os.fspath(root.directory),
+        caps,
+        usage_of,
+        known=known,
+        settled_ns=settled_ns,
+        without=root.without,
+    )
     scanner.scan()
     files = in_order(scanner.files)
     mark_beyond(files, caps)

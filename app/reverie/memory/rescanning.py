@@ -39,7 +39,7 @@ def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
                 return None
             if path.startswith(base + os.sep):
                 rels.add(path[len(base) + 1 :].replace(os.sep, "/"))
-    return rels
+    return {rel for rel in rels if not root.leaves_out(rel)}
 
 
 class Update:
@@ -67,6 +67,7 @@ class Update:
             settled_ns=settled_ns,
             dirty=frozenset(rels),
             trusting=True,
+            without=root.without,
         )
         # Directories whose own entries, or all below them, are as the scanner found them.
         self._listed: set[str] = set()

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Container, Mapping
 from functools import cached_property
@@ -60,7 +61,7 @@ class Scanner:
 
     `known` are the files of an earlier scan. One that was last modified before `settled_ns`, still has its
     size, mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large
-    directories that are not dirty are not even looked at.
+    directories that are not dirty are not even looked at. `without`: see `homes.base.ScopeRoot`.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Scanner:
         settled_ns: int = 0,
         dirty: Container[str] = (),
         trusting: bool = False,
+        without: str = "",
     ) -> None:
         self.files: list[MemoryFile] = []
         self.directories: list[str] = []
@@ -84,6 +86,7 @@ class Scanner:
         self._settled_ns = settled_ns
         self._dirty = dirty
         self._trusting = trusting
+        self._left_out = re.compile(without).fullmatch if without else None
 
     @cached_property
     def _describe(self) -> Callable[[bytes, Caps], tuple[str, DescriptionState]]:
@@ -113,7 +116,7 @@ class Scanner:
         folders: list[str] = []
         for entry in entries:
             name = entry.name
-            if name.startswith("."):
+            if name.startswith(".") or (not rel and self._left_out is not None and self._left_out(name)):
                 continue
             try:
                 if entry.is_file(follow_symlinks=False):
@@ -182,8 +185,8 @@ class Scanner:
 class NameScanner(Scanner):
     """Collects names only: no file is opened or looked at. Sizes, descriptions and times are empty."""
 
-    def __init__(self, root: str) -> None:
-        super().__init__(root, _NO_CAPS)
+    def __init__(self, root: str, *, without: str = "") -> None:
+        super().__init__(root, _NO_CAPS, without=without)
 
     def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
         self.files.append(MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, ""))

@@ -55,8 +55,9 @@ class IndexScanner(Scanner):
         take: Callable[[Found], None],
         *,
         dirty: Container[str] = (),
+        without: str = "",
     ) -> None:
-        super().__init__(root, _NO_CAPS, dirty=dirty)
+        super().__init__(root, _NO_CAPS, dirty=dirty, without=without)
         self.seen: set[str] = set()
         self._stamps = known
         self._give = take

@@ -132,7 +132,7 @@ class Writer:
         """All files at and below `rel`."""
         self._at(root)
         known = self._known(rel)
-        scanner = IndexScanner(os.fspath(root.directory), known, self.put)
+        scanner = IndexScanner(os.fspath(root.directory), known, self.put, without=root.without)
         try:
             scanner.scan(rel)
         except (FileNotFoundError, NotADirectoryError):

@@ -113,7 +113,7 @@ class Snapshots:
             rel = unescaped(key[len(root.usage_prefix or "") :])
             if self._home.usage_key(root, rel) == key:
                 metadata[rel] = asdict(value)
-        return SnapshotSource(key=root.key, directory=root.directory, metadata=metadata)
+        return SnapshotSource(root.key, root.directory, metadata=metadata, without=root.without)
 
 
 def unescaped(component: str) -> str:

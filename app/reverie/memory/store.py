@@ -105,6 +105,10 @@ class MemoryStore:
         if parsed.scope is None:
             raise StoreError(f"{parsed} names no scope.", next_step=f"Name one of {', '.join(Scope)}.")
         root = self.home.scope_root(self.context, parsed.scope)
+        if root.leaves_out(parsed.rel):
+            raise StoreError(
+                f"{parsed} belongs to another scope.", next_step="Choose its project, and find it there."
+            )
         return parsed, root, self._files_of(root)
 
     def entry(self, path: str | MemoryPath) -> Entry | None:

@@ -407,7 +407,7 @@ class _Patient:
 
 
 def _names(root: ScopeRoot) -> list[str]:
-    scanner = NameScanner(os.fspath(root.directory))
+    scanner = NameScanner(os.fspath(root.directory), without=root.without)
     try:
         scanner.scan()
     except FileNotFoundError:

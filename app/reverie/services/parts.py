@@ -254,4 +254,4 @@ class HomeParts:
 
 def rooted_files(root: ScopeRoot) -> RootedDirectory:
     """The files of a root on disk."""
-    return RootedDirectory(root.directory)
+    return RootedDirectory(root.directory, without=root.without)

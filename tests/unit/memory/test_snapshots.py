@@ -49,7 +49,7 @@ def test_a_hand_edit_is_the_users_and_seen_again_it_is_no_second_snapshot(parts:
 
 
 def test_a_pin_is_the_users_too(parts: HomeParts) -> None:
-    HandEdits(parts).pin(workspace(parts, ACME), "/memories/global/testing.md", True)
+    HandEdits(parts).pin(workspace(parts, ACME), ["/memories/global/testing.md"], True)
     assert newest(parts) == [("user", None)]
     head = parts.snapshots.history.head()
     parts.snapshots.observe(source="test", dirty=[parts.home.root / "memory-meta.json"])

@@ -1,0 +1,296 @@
+"""The home of Codex CLI: `~/.codex` (formats/codex.md).
+
+All generations of its memory side by side, since nobody migrates: buckets per working directory (64 hex
+digits, later 16) are projects, everything else in `memories/` is global. A bucket's name cannot be turned
+back: its directory is told by the trace files in it, or found among the directories that are known otherwise.
+Where both kinds of bucket stand for one directory, the older kind is the project and the newer a project of
+its own, named by its directory. Threads are transcripts to open, not workspaces.
+
+The home is only read; databases through copies in `cache`. Credentials are never opened.
+Failure: as `homes.base` says.
+"""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from reverie.errors import Unavailable
+from reverie.homes.base import (
+    AgentJob,
+    Caps,
+    Companion,
+    FileRule,
+    HomeContents,
+    Project,
+    ProjectGap,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+    Source,
+    StatusLine,
+    WatchedPlace,
+)
+from reverie.homes.codex_jobs import jobs_of, read_memory_books, status_lines
+from reverie.homes.codex_names import BUCKET, KIND, bucket_of, normalised_cwd
+from reverie.homes.codex_threads import Thread, read_books, source_of, threads
+from reverie.homes.plain import PlainHome, no_workspace
+from reverie.homes.reading import directory_names, file_names, is_directory, is_file, read_regular
+from reverie.transcripts.reading import ReadableTranscript
+
+CAPS = Caps(
+    file_bytes=4 << 20,
+    files_per_scope=10_000,
+    description_chars=200,
+    description_prefix_bytes=4096,
+    view_depth=3,
+)
+"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
+
+_HEADER_BYTES = 4096
+_TRACES_LOOKED_AT = 3
+_CONFIG_BYTES = 4 << 20
+_INSTRUCTIONS = ("AGENTS.md", "AGENTS.override.md")
+_FROM_ROLLOUTS = "Codex writes this file from the rollouts again and again; a change would be lost."
+_FROM_DATABASE = "Codex writes this file from its database before each consolidation; a change would be lost."
+_TRANSIENT = "Codex keeps this file for itself while it consolidates."
+_MANIFEST = "Codex keeps the books of an extension in this file."
+
+
+class CodexHome(PlainHome):
+    """One Codex home; see `homes.base.Home` for what each member promises."""
+
+    kind = KIND
+    caps = CAPS
+
+    def __init__(
+        self, root: Path, cache: Path | None = None, *, now: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__(root)
+        self._cache = None if cache is None else cache / "codex"
+        self._now = now
+
+    def contents(self) -> HomeContents:
+        self._require_available()
+        problems: list[str] = []
+        owners = self._owners(problems)
+        projects = [
+            Project(path, _name(path, bucket), ())
+            for bucket, path in sorted(owners.items(), key=lambda pair: (pair[1].casefold(), pair[0]))
+        ]
+        known = set(owners.values())
+        projects += [
+            Project(cwd, _name(cwd, ""), ()) for cwd in self._known_cwds(problems) if cwd not in known
+        ]
+        self._require_available()
+        return HomeContents(tuple(projects), (), tuple(dict.fromkeys(problems)))
+
+    def context(
+        self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
+    ) -> ScopeContext:
+        self._require_available()
+        if not project_path:
+            return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+        return ScopeContext(workspace_id, project_path, None)
+
+    def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
+        self._require_available()
+        if scope is Scope.GLOBAL:
+            return self._global_root()
+        if scope is Scope.WORKSPACE:
+            raise no_workspace("Codex")
+        if context.store:
+            return self._project_root(context.store.removeprefix("project/"))
+        if not context.project_path:
+            raise ScopeUnavailable(
+                scope,
+                context.project_gap or ProjectGap.NO_PROJECT,
+                "There is no project memory here.",
+                cause="No project is chosen.",
+                next_step="Choose a project.",
+            )
+        return self._project_root(self._bucket(context.project_path))
+
+    def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
+        self._require_available()
+        found = [self._global_root()] if is_directory(self._memories) else []
+        found += [self._project_root(bucket) for bucket in self._buckets([])]
+        self._require_available()
+        return tuple(found)
+
+    def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
+        first, *others = (self._root / name for name in _INSTRUCTIONS)
+        found = [Companion(Scope.GLOBAL, first, first.name, is_file(first))]
+        found += [Companion(Scope.GLOBAL, path, path.name, True) for path in others if is_file(path)]
+        return tuple(found)
+
+    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
+        """Sheet sections 2 and 3: what phase one makes is made anew; the rest is for editing."""
+        first, _, below = rel.partition("/")
+        if root.scope is Scope.PROJECT:
+            if first == "trace_summaries" or rel == "memory_summary.md":
+                return FileRule("generated", _FROM_ROLLOUTS)
+            return FileRule()
+        if first == "rollout_summaries":
+            return FileRule("generated", _FROM_ROLLOUTS)
+        if rel == "raw_memories.md":
+            return FileRule("generated", _FROM_DATABASE)
+        if rel == "phase2_workspace_diff.md":
+            return FileRule("generated", _TRANSIENT)
+        if first == "extensions" and below.endswith("/manifest.json"):
+            return FileRule("read-only", _MANIFEST)
+        return FileRule()
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        books, now_ms = read_memory_books(self._root, self._cache), int(self._now() * 1000)
+        cwd = context.project_path or ""
+        return status_lines(books, jobs_of(books, self._threads(), now_ms), cwd, now_ms)
+
+    def agent_jobs(self) -> tuple[AgentJob, ...]:
+        books = read_memory_books(self._root, self._cache)
+        return jobs_of(books, self._threads(), int(self._now() * 1000))
+
+    def threads(self) -> tuple[Thread, ...]:
+        """Every thread, those of sub-agents too."""
+        self._require_available()
+        return self._threads()
+
+    def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
+        found = (source_of(thread) for thread in self.threads() if not thread.subagent)
+        wanted = None if project_path is None else {project_path, normalised_cwd(project_path)}
+        return tuple(
+            source for source in found if source and (wanted is None or source.project_path in wanted)
+        )
+
+    def open_source(self, source: Source) -> ReadableTranscript:
+        from reverie.transcripts.codex_reading import CodexReadable
+
+        return CodexReadable(source.path)
+
+    def source_title(self, source: Source) -> str:
+        from reverie.transcripts.codex import rollout_head
+
+        if source.title:
+            return source.title
+        try:
+            return " ".join(rollout_head(source.path).first_prompt.split())[:200]
+        except FileNotFoundError:
+            return ""
+
+    def watched(self) -> tuple[WatchedPlace, ...]:
+        return (
+            WatchedPlace(self._root, (*_INSTRUCTIONS, "memories", "sqlite", "session_index.jsonl")),
+            WatchedPlace(self._memories),
+        )
+
+    # Reading
+
+    @property
+    def _memories(self) -> Path:
+        return self._root / "memories"
+
+    def _global_root(self) -> ScopeRoot:
+        return ScopeRoot(Scope.GLOBAL, "global", self._memories, "global:", without=BUCKET.pattern)
+
+    def _project_root(self, bucket: str) -> ScopeRoot:
+        if not BUCKET.fullmatch(bucket):
+            raise Unavailable(
+                f"{bucket} is no memory of Codex.", cause="Its name is not one that Codex gives."
+            )
+        key = f"project/{bucket}"
+        return ScopeRoot(Scope.PROJECT, key, self._memories / bucket / "memory", f"{key}:")
+
+    def _bucket(self, project_path: str) -> str:
+        """The bucket of a working directory, or the one that is named by its own directory."""
+        own = Path(project_path)
+        if own.parent == self._memories and BUCKET.fullmatch(own.name):
+            return own.name
+        first = [bucket_of(cwd) for cwd in dict.fromkeys((normalised_cwd(project_path), project_path))]
+        for bucket in (*first, *(each[:16] for each in first)):
+            if is_directory(self._memories / bucket / "memory"):
+                return bucket
+        return first[0]
+
+    def _buckets(self, problems: list[str]) -> Iterator[str]:
+        for name in directory_names(self._memories, problems):
+            if BUCKET.fullmatch(name) and is_directory(self._memories / name / "memory"):
+                yield name
+
+    def _owners(self, problems: list[str]) -> dict[str, str]:
+        """The working directory of each bucket; its own directory where nobody knows."""
+        buckets = list(self._buckets(problems))
+        if not buckets:
+            return {}
+        by_hash: dict[str, str] = {}
+        for cwd in self._known_cwds(problems):
+            for each in (cwd, normalised_cwd(cwd)):
+                by_hash.setdefault(bucket_of(each), cwd)
+        owners: dict[str, str] = {}
+        for bucket in sorted(buckets, key=len, reverse=True):
+            known = (cwd for hashed, cwd in by_hash.items() if hashed.startswith(bucket))
+            owner = self._told_by_traces(bucket) or next(known, "")
+            free = owner and owner not in owners.values()
+            owners[bucket] = owner if free else str(self._memories / bucket)
+        return owners
+
+    def _told_by_traces(self, bucket: str) -> str | None:
+        directory = self._memories / bucket / "memory" / "trace_summaries"
+        names = [name for name in file_names(directory, []) if name.endswith(".md")]
+        for name in names[:_TRACES_LOOKED_AT]:
+            try:
+                path = directory / name
+                status = path.stat()
+                cwd = _header_cwd(path, status.st_mtime_ns, status.st_size)
+            except OSError:
+                continue
+            if cwd and bucket in (bucket_of(cwd), bucket_of(cwd)[:16]):
+                return cwd
+        return None
+
+    def _known_cwds(self, problems: list[str]) -> tuple[str, ...]:
+        """Directories that the books and the settings of the agent name."""
+        books = read_books(self._root, self._cache)
+        problems += books.problems
+        named = [row.get("cwd") for row in books.threads.values()]
+        named += _trusted_projects(self._root / "config.toml", problems)
+        return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
+
+    def _threads(self) -> tuple[Thread, ...]:
+        return threads(self._root, read_books(self._root, self._cache))
+
+
+@lru_cache(maxsize=4096)
+def _header_cwd(path: Path, _mtime_ns: int, _size: int) -> str:
+    """The `cwd:` line of a trace file's header; empty for none. Kept until the file changes."""
+    with path.open("rb") as file:
+        head = file.read(_HEADER_BYTES).decode("utf-8", "replace")
+    return next(
+        (line[4:].strip() for line in head.partition("\n\n")[0].splitlines() if line.startswith("cwd:")), ""
+    )
+
+
+def _trusted_projects(config: Path, problems: list[str]) -> Iterable[str]:
+    """The directories in `[projects."…"]` of the agent's settings."""
+    try:
+        data = tomllib.loads(read_regular(config, _CONFIG_BYTES).decode("utf-8", "replace"))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        problems.append(f"config.toml cannot be read: {error.strerror or error}.")
+        return ()
+    except (ValueError, RecursionError) as error:
+        problems.append(f"config.toml is not valid TOML: {error}.")
+        return ()
+    projects = data.get("projects")
+    return tuple(projects) if isinstance(projects, dict) else ()
+
+
+def _name(path: str, bucket: str) -> str:
+    own = Path(path)
+    if bucket and own.name == bucket:
+        return f"unknown directory {bucket[:8]}…"
+    return own.name or path

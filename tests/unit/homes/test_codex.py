@@ -1,0 +1,417 @@
+"""Codex homes: every generation side by side, nothing changed by looking (formats/codex.md, checklist of
+section 8)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from helpers.codex_home import (
+    JOBS_TABLE,
+    LOCKS_TABLE,
+    NOW_S,
+    OUTPUTS_TABLE,
+    CodexHomeMaker,
+    talk,
+    thread_id,
+    trace_text,
+    varied_rollouts,
+)
+from helpers.rollouts import START
+from reverie.errors import Unavailable
+from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.codex import CodexHome
+from reverie.homes.codex_names import (
+    bucket_of,
+    detect,
+    existing_home_roots,
+    slug_of,
+    thread_of_trace,
+    trace_name,
+)
+from reverie.homes.discovery import open_home
+from reverie.memory.listing import names_only, scan_scope
+from reverie.transcripts.reading import Reading
+
+GONE = "/projects/demo"
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> CodexHomeMaker:
+    return CodexHomeMaker(tmp_path / "codex")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    directory = tmp_path / "work" / "api"
+    directory.mkdir(parents=True)
+    return directory
+
+
+def opened(maker: CodexHomeMaker, tmp_path: Path) -> CodexHome:
+    home = CodexHome(maker.root, tmp_path / "cache", now=lambda: NOW_S)
+    _protocol: Home = home
+    return home
+
+
+def project_files(home: CodexHome, path: str) -> list[str]:
+    root = home.scope_root(home.context(project_path=path), Scope.PROJECT)
+    return [file.rel for file in names_only(root).files]
+
+
+def fingerprint(root: Path) -> dict[str, tuple[int, int, str]]:
+    """Every entry below with mode, mtime and content."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        status = path.lstat()
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        found[str(path.relative_to(root))] = (status.st_mode, status.st_mtime_ns, content)
+    return found
+
+
+def test_buckets_and_slugs_are_named_as_the_agent_names_them() -> None:
+    assert bucket_of(GONE) == "8950e3e3787a400b4a327147df019c60e95955ab76fa9da4eeba96644f3a4399"
+    assert bucket_of("/p/a?") != bucket_of("/p/a#")
+    vectors = {
+        "Fix: CI (again)!": "fix_ci_again",
+        "Größe ändern": "gr_e_ndern",
+        "🚀": "trace",
+        "": "trace",
+        "a" * 64 + " b": "a" * 64,
+        "a" * 63 + " b": "a" * 63 + "_",
+    }
+    assert {title: slug_of(title) for title in vectors} == vectors
+    assert trace_name("t-1", "Fix it") == "t-1_fix_it.md"
+    names = {"t-1_fix_it.md": "t-1", "t-1.md": "", "t-1_x.txt": "", "_x.md": "", "t_": ""}
+    assert {name: thread_of_trace(name) for name in names} == names
+
+
+def test_every_generation_stands_beside_the_others(
+    maker: CodexHomeMaker, project: Path, tmp_path: Path
+) -> None:
+    maker.newest()
+    maker.bucket(str(project))
+    maker.bucket(GONE)
+    maker.bucket(GONE, digits=16, threads=(2,))
+    maker.bucket("/projects/other", digits=16, told=False)
+    home = opened(maker, tmp_path)
+    projects = {each.path: each.name for each in home.contents().projects}
+    second = str(maker.memories / bucket_of(GONE)[:16])
+    unknown = str(maker.memories / bucket_of("/projects/other")[:16])
+    assert projects == {
+        str(project): "api",
+        GONE: "demo",
+        second: f"unknown directory {bucket_of(GONE)[:8]}…",
+        unknown: f"unknown directory {bucket_of('/projects/other')[:8]}…",
+    }
+    assert project_files(home, GONE) == [
+        "MEMORY.md",
+        "memory_summary.md",
+        f"trace_summaries/{trace_name(thread_id(1), 'Fix 1')}",
+    ]
+    assert f"trace_summaries/{trace_name(thread_id(2), 'Fix 2')}" in project_files(home, second)
+    shown = [file.rel for file in names_only(home.scope_root(home.context(), Scope.GLOBAL)).files]
+    assert shown == [
+        "MEMORY.md",
+        "extensions/ad_hoc/instructions.md",
+        "extensions/ad_hoc/manifest.json",
+        "extensions/ad_hoc/resources/note.md",
+        "memory_summary.md",
+        "phase2_workspace_diff.md",
+        "raw_memories.md",
+        "rollout_summaries/2026-02-09T10-00-00-a1b2-fix.md",
+        "skills/release/SKILL.md",
+        "user/memory/preferences.md",
+    ]
+    assert {root.key for root in home.roots()} == {
+        "global",
+        *(f"project/{bucket_of(path)}" for path in (str(project), GONE)),
+        *(f"project/{bucket_of(path)[:16]}" for path in (GONE, "/projects/other")),
+    }
+
+
+def test_a_bucket_appearing_later_stays_out_of_the_global_memory(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    maker.newest()
+    home = opened(maker, tmp_path)
+    root = home.scope_root(home.context(), Scope.GLOBAL)
+    before = scan_scope(root, home.caps, {}, lambda rel: None)
+    memory = maker.bucket(GONE)
+    dirty = [memory / "MEMORY.md", memory.parent]
+    after = scan_scope(root, home.caps, {}, lambda rel: None, previous=before, dirty=dirty)
+    assert [file.rel for file in after.files] == [file.rel for file in before.files]
+    assert after.directories == before.directories
+
+
+def test_a_symlinked_directory_has_the_bucket_of_where_it_leads(
+    maker: CodexHomeMaker, project: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(project)
+    maker.bucket(str(project))
+    assert "MEMORY.md" in project_files(opened(maker, tmp_path), str(link))
+
+
+def test_the_directory_of_a_bucket_is_found_among_what_is_known_otherwise(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    maker.bucket("/by/config", told=False)
+    maker.bucket("/by/thread", told=False, digits=16)
+    maker.bucket("/by/nobody", told=False)
+    maker.file("config.toml", '[projects."/by/config"]\ntrust_level = "trusted"\n')
+    maker.state(maker.thread_row(1, "/by/thread"))
+    paths = {each.path for each in opened(maker, tmp_path).contents().projects}
+    assert paths == {"/by/config", "/by/thread", str(maker.memories / bucket_of("/by/nobody"))}
+
+
+def test_a_trace_that_names_another_directory_is_not_believed(maker: CodexHomeMaker, tmp_path: Path) -> None:
+    memory = maker.bucket("/real", told=False)
+    for path in (memory / "trace_summaries").iterdir():
+        path.write_text(trace_text(thread_id(1), "/a/lie"))
+    assert [each.path for each in opened(maker, tmp_path).contents().projects] == [str(memory.parent)]
+
+
+def test_what_is_made_anew_is_told_from_what_is_for_editing(maker: CodexHomeMaker, tmp_path: Path) -> None:
+    maker.newest()
+    maker.bucket(GONE)
+    home = opened(maker, tmp_path)
+    glob = home.scope_root(home.context(), Scope.GLOBAL)
+    project = home.scope_root(home.context(project_path=GONE), Scope.PROJECT)
+    kinds = {
+        (root.scope.value, rel): home.file_rule(root, rel).kind
+        for root in (glob, project)
+        for rel in (
+            *("MEMORY.md", "memory_summary.md", "raw_memories.md", "rollout_summaries/x.md"),
+            *("trace_summaries/x.md", "skills/a/SKILL.md", "extensions/a/manifest.json"),
+            *("extensions/a/resources/n.md", "phase2_workspace_diff.md", "consolidated.md"),
+        )
+    }
+    assert {place for place, kind in kinds.items() if kind == "generated"} == {
+        ("global", "raw_memories.md"),
+        ("global", "rollout_summaries/x.md"),
+        ("global", "phase2_workspace_diff.md"),
+        ("project", "memory_summary.md"),
+        ("project", "trace_summaries/x.md"),
+    }
+    assert {place for place, kind in kinds.items() if kind == "read-only"} == {
+        ("global", "extensions/a/manifest.json")
+    }
+    assert "made" not in home.file_rule(glob, "MEMORY.md").sentence
+    assert home.file_rule(glob, "raw_memories.md").sentence
+
+
+def test_looking_changes_nothing_in_the_home(maker: CodexHomeMaker, project: Path, tmp_path: Path) -> None:
+    maker.newest()
+    maker.bucket(str(project))
+    maker.state(maker.thread_row(1, str(project)))
+    maker.database("memories_1.sqlite", JOBS_TABLE, OUTPUTS_TABLE)
+    maker.file("auth.json", "{}")
+    varied_rollouts(maker, str(project))
+    before = fingerprint(maker.root)
+    home = opened(maker, tmp_path)
+    contents = home.contents()
+    context = home.context(project_path=str(project))
+    for root in home.roots(contents):
+        scan_scope(root, home.caps, {}, lambda rel: None)
+    home.agent_status(context)
+    home.agent_jobs()
+    for source in home.sources():
+        list(home.open_source(source).messages(Reading()))
+        home.source_title(source)
+    assert fingerprint(maker.root) == before
+    assert not (tmp_path / "cache").joinpath("auth.json").exists()
+
+
+def test_credentials_are_never_opened(maker: CodexHomeMaker, tmp_path: Path) -> None:
+    maker.newest()
+    secret = maker.file("auth.json", "{}")
+    secret.chmod(0)
+    maker.file("config.toml", "")
+    if os.access(secret, os.R_OK):  # root may read it: make opening it fail for everybody
+        secret.unlink()
+        os.mkfifo(secret)
+    home = opened(maker, tmp_path)
+    assert home.contents().problems == ()
+    assert detect(maker.root)
+
+
+def test_threads_come_from_the_disk_and_the_books_only_add_to_them(
+    maker: CodexHomeMaker, project: Path, tmp_path: Path
+) -> None:
+    varied_rollouts(maker, str(project))
+    packed = maker.rollout(1, talk(1, str(project)), suffix=".jsonl.zst")
+    maker.file(
+        "session_index.jsonl",
+        f'{{"id":"{thread_id(2)}","thread_name":"First"}}\nbroken\n{{"id":"{thread_id(2)}","thread_name":"Last"}}\n',
+    )
+    maker.state(
+        maker.thread_row(1, str(project), "From the books"),
+        maker.thread_row(3, "/elsewhere"),
+        maker.thread_row(50, str(project), "Its rollout is gone"),
+        maker.thread_row(11, str(project), source='{"subagent":"review"}'),
+    )
+    home = opened(maker, tmp_path)
+    sources = {source.id: source for source in home.sources()}
+    assert set(sources) == {thread_id(number) for number in range(1, 15) if number != 11}
+    assert sources[thread_id(1)].title == "From the books"
+    assert sources[thread_id(1)].path != packed, "the plain one is preferred"
+    assert sources[thread_id(2)].title == "Last"
+    assert sources[thread_id(12)].archived
+    assert home.source_title(sources[thread_id(4)]) == "Fix the build"
+    assert [source.id for source in home.sources(str(project))] == [thread_id(1)]
+    by_id = {thread.id: thread for thread in home.threads()}
+    assert by_id[thread_id(50)].path is None
+    assert by_id[thread_id(11)].subagent
+    shown = [message.text for message in home.open_source(sources[thread_id(8)]).messages(Reading())]
+    assert shown == ["Bare"]
+
+
+def test_jobs_are_told_as_they_stand(maker: CodexHomeMaker, tmp_path: Path) -> None:
+    now = NOW_S
+    columns = "kind, job_key, status, started_at, finished_at, lease_until, retry_at, last_error"
+    job = f"INSERT INTO jobs ({columns}) VALUES"
+    maker.state(maker.thread_row(1, "/p", "One"), maker.thread_row(5, "/p", "Five"))
+    for number in (1, 5):
+        maker.rollout(number, talk(number, "/p"))
+    maker.database(
+        "sqlite/memories_1.sqlite",
+        JOBS_TABLE,
+        OUTPUTS_TABLE,
+        f"{job} ('memory_consolidate_global', 'global', 'done', {now - 50}, {now - 40}, NULL, NULL, NULL)",
+        f"{job} ('memory_stage1', '{thread_id(1)}', 'error', {now - 9}, {now - 8}, NULL, {now + 60}, 'no')",
+        f"{job} ('memory_stage1', '{thread_id(2)}', 'running', {now - 9}, NULL, {now + 5}, NULL, NULL)",
+        f"{job} ('memory_stage1', '{thread_id(3)}', 'running', {now - 9}, NULL, {now - 5}, NULL, NULL)",
+        f"{job} ('memory_stage1', '{thread_id(4)}', 'pending', NULL, NULL, NULL, NULL, NULL)",
+        f"INSERT INTO stage1_outputs VALUES ('{thread_id(5)}', {START}, 'raw', 'summary', {START})",
+    )
+    home = opened(maker, tmp_path)
+    jobs = {job.id: job for job in home.agent_jobs()}
+    states = {job.source_id or job.kind: job.state for job in jobs.values()}
+    assert states == {
+        "consolidation": "done",
+        thread_id(1): "failed",
+        thread_id(2): "running",
+        thread_id(3): "stale",
+        thread_id(4): "waiting",
+        thread_id(5): "stale",
+    }
+    failed = jobs[f"memory_stage1/{thread_id(1)}"]
+    assert (failed.about, failed.sentence, failed.retry_at) == ("One", "no", (now + 60) * 1000)
+    lines = {line.label: line for line in home.agent_status(home.context())}
+    assert (lines["Codex consolidation"].text, lines["Codex consolidation"].at) == (
+        "Done.",
+        (now - 40) * 1000,
+    )
+    assert lines["Codex extraction"].text == "1 running, 1 failed, 2 older than their threads, 1 waiting."
+    assert lines["Codex extraction"].state == "fail"
+
+
+@pytest.mark.parametrize(("age", "text"), [(599, "Locked by thread"), (600, "A lock that ran out")])
+def test_a_lock_of_the_first_generation_counts_for_its_time(
+    maker: CodexHomeMaker, tmp_path: Path, age: int, text: str
+) -> None:
+    maker.state(LOCKS_TABLE, f"INSERT INTO memory_consolidation_locks VALUES ('{GONE}', 't', {NOW_S - age})")
+    home = opened(maker, tmp_path)
+    (line,) = home.agent_status(home.context(project_path=GONE))
+    assert line.text.startswith(text)
+    assert home.agent_status(home.context(project_path="/other")) == ()
+
+
+def test_the_newest_database_of_both_places_counts_and_a_change_is_seen(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    maker.state(maker.thread_row(1, "/old"), name="state_4.sqlite")
+    maker.state(maker.thread_row(1, "/new"), name="sqlite/state_5.sqlite")
+    home = opened(maker, tmp_path)
+    assert [each.path for each in home.contents().projects] == ["/new"]
+    connection = sqlite3.connect(maker.root / "sqlite" / "state_5.sqlite")
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute(maker.thread_row(2, "/newest"))
+        connection.commit()
+        assert {each.path for each in home.contents().projects} == {"/new", "/newest"}, "the log is read too"
+    finally:
+        connection.close()
+    assert len(list((tmp_path / "cache" / "codex" / "databases").iterdir())) == 1, "old copies are forgotten"
+
+
+def test_a_database_that_cannot_be_read_is_told_and_hides_nothing(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    maker.bucket(GONE)
+    maker.file("state_5.sqlite", "no database at all" * 100)
+    maker.rollout(1, talk(1, GONE))
+    home = opened(maker, tmp_path)
+    contents = home.contents()
+    assert [each.path for each in contents.projects] == [GONE]
+    assert "state_5.sqlite" in contents.problems[0]
+    assert len(home.sources()) == 1
+    (line,) = home.agent_status(home.context())
+    assert line.state == "warn"
+    without = CodexHome(maker.root)
+    assert without.contents().problems == (), "without a place for copies, none is opened"
+
+
+def test_columns_are_asked_for_by_name(maker: CodexHomeMaker, tmp_path: Path) -> None:
+    maker.database(
+        "state.sqlite", "CREATE TABLE threads (id TEXT, cwd TEXT)", "INSERT INTO threads VALUES ('x', '/few')"
+    )
+    assert [each.path for each in opened(maker, tmp_path).contents().projects] == ["/few"]
+
+
+def test_there_is_no_workspace_memory_and_a_project_needs_a_choice(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    maker.newest()
+    home = opened(maker, tmp_path)
+    for scope in (Scope.WORKSPACE, Scope.PROJECT):
+        with pytest.raises(ScopeUnavailable):
+            home.scope_root(home.context(), scope)
+    with pytest.raises(Unavailable):
+        home.scope_root(ScopeContext(None, "x", None, store="project/../../etc"), Scope.PROJECT)
+
+
+def test_a_vanished_home_is_unavailable(maker: CodexHomeMaker, tmp_path: Path) -> None:
+    home = opened(maker, tmp_path)
+    shutil.rmtree(maker.root)
+    with pytest.raises(Unavailable):
+        home.contents()
+    with pytest.raises(Unavailable):
+        home.roots()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "state_5.sqlite",
+        "state.sqlite",
+        "sqlite/state_7.sqlite",
+        "session_index.jsonl",
+        "sessions/2026/08/06/rollout-x.jsonl",
+        f"memories/{bucket_of(GONE)}/memory/MEMORY.md",
+        "memories/raw_memories.md",
+    ],
+)
+def test_a_home_is_told_by_what_is_in_it(tmp_path: Path, name: str) -> None:
+    root = tmp_path / "x"
+    maker = CodexHomeMaker(root)
+    assert not detect(root)
+    maker.file(name)
+    assert detect(root)
+    assert open_home(root).kind == "codex"
+
+
+def test_where_homes_are_looked_for(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    assert existing_home_roots({"CODEX_HOME": str(own)}, tmp_path) == ()
+    own.mkdir()
+    (tmp_path / ".codex").mkdir()
+    assert existing_home_roots({"CODEX_HOME": str(own)}, tmp_path) == (own, tmp_path / ".codex")
+    assert existing_home_roots({}, tmp_path) == (tmp_path / ".codex",)
