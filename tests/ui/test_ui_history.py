@@ -14,8 +14,9 @@ from ui_windows import Driver, Windows
 from helpers.samples import snapshot
 from reverie.homes.base import Scope
 from reverie.memory import history_log
+from reverie.ui.memory.history.pages import CHANGES, CONTENT, LINES
 from reverie.ui.memory.history.points import PointModel
-from reverie.ui.memory.history.window import CHANGES, CONTENT, LINES, HistoryWindow
+from reverie.ui.memory.history.window import HistoryWindow
 
 TESTING = "/memories/global/testing.md"
 
@@ -47,7 +48,7 @@ def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_
     with GuiThreadFiles() as touched:
         window = opened(driver, TESTING)
         QAbstractItemModelTester(window.timeline.points.timeline)
-        QAbstractItemModelTester(window.lines.model)
+        QAbstractItemModelTester(window.pages.lines.model)
         assert told(window) == ["outside"]
         driver.open(TESTING)
         driver.type("typed by hand\n")
@@ -58,19 +59,19 @@ def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_
             "what was selected stays so"
         )
         window.timeline.points.select_rows([0])
-        driver.until(lambda: "+typed by hand" in window.diff.toPlainText())
+        driver.until(lambda: "+typed by hand" in window.pages.diff.toPlainText())
         window.pages.setCurrentIndex(LINES)
-        driver.until(lambda: window.is_read and window.lines.model.rowCount() > 1)
-        assert window.lines.current is not None
-        assert window.lines.current.who == "you"
-        window.lines.table.setCurrentIndex(window.lines.model.index(1, 0))
-        driver.qtbot.keyClick(window.lines.table, Qt.Key.Key_Return)
+        driver.until(lambda: window.is_read and window.pages.lines.model.rowCount() > 1)
+        assert window.pages.lines.current is not None
+        assert window.pages.lines.current.who == "you"
+        window.pages.lines.table.setCurrentIndex(window.pages.lines.model.index(1, 0))
+        driver.qtbot.keyClick(window.pages.lines.table, Qt.Key.Key_Return)
         driver.until(lambda: [point.who for point in window.timeline.points.selected] == ["outside"])
         assert window.pages.currentIndex() == CHANGES
-        window.against.setCurrentIndex(1)
-        driver.until(lambda: "+typed by hand" in window.diff.toPlainText())
+        window.pages.against.setCurrentIndex(1)
+        driver.until(lambda: "+typed by hand" in window.pages.diff.toPlainText())
         window.pages.setCurrentIndex(CONTENT)
-        driver.until(lambda: window.is_read and window.text.toPlainText() in before.decode())
+        driver.until(lambda: window.is_read and window.pages.text.toPlainText() in before.decode())
         window.restore.click()
         driver.until(lambda: driver.tab.history.dialog is not None)
         dialog = driver.tab.history.dialog
@@ -89,7 +90,7 @@ def test_the_history_of_a_memory_follows_is_compared_and_brought_back_also_when_
     history_has(driver, window, 5)
     window.timeline.points.select_rows([0])
     window.pages.setCurrentIndex(CONTENT)
-    driver.until(lambda: window.is_read and "typed by hand" in window.text.toPlainText())
+    driver.until(lambda: window.is_read and "typed by hand" in window.pages.text.toPlainText())
     driver.qtbot.keyClick(window.restore, Qt.Key.Key_Space)
     driver.until(lambda: driver.tab.history.dialog is not None)
     dialog = driver.tab.history.dialog
@@ -117,10 +118,10 @@ def test_folders_scopes_runs_and_filters(windows: Windows, home: Path) -> None:
     assert not window.pages.isTabVisible(LINES)
     run = told(window).index("dream")
     window.timeline.points.select_rows([run])
-    driver.until(lambda: window.is_read and window.changes.list.count() > 0)
-    assert window.changes.list.isVisible()
-    name = window.changes.list.currentItem().text().partition(" ")[0]
-    driver.qtbot.keyClick(window.changes.list, Qt.Key.Key_Return)
+    driver.until(lambda: window.is_read and window.pages.changes.list.count() > 0)
+    assert window.pages.changes.list.isVisible()
+    name = window.pages.changes.list.currentItem().text().partition(" ")[0]
+    driver.qtbot.keyClick(window.pages.changes.list, Qt.Key.Key_Return)
     driver.until(lambda: window.title.text() == name and window.is_read)
     assert not window.open_file.isVisible()
     driver.until(window.back.isVisible)
@@ -135,7 +136,7 @@ def test_folders_scopes_runs_and_filters(windows: Windows, home: Path) -> None:
     assert not window.restore.isEnabled(), "two points are no one point to go back to"
     window.timeline.points.select_rows([run])
     window.pages.setCurrentIndex(CONTENT)
-    driver.until(lambda: window.is_read and window.content.list.count() > 0)
+    driver.until(lambda: window.is_read and window.pages.content.list.count() > 0)
     assert window.restore_one.isEnabled()
     window.timeline.who.setCurrentIndex(window.timeline.who.findData("dream"))
     driver.until(lambda: window.is_read and set(told(window)) == {"dream"})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.ui.main_window import MainWindow
-from reverie.ui.memory.history.window import CHANGES, LINES
+from reverie.ui.memory.history.pages import CHANGES, LINES
 from reverie.ui.theme import dark_palette
 
 Picture = Callable[[str, QWidget | None], None]
@@ -28,7 +28,8 @@ def show_history(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple
     QApplication.setPalette(dark_palette())
     picture("27-history-dark", shown)
     QApplication.setPalette(light)
-    changed = shown.compared.files if shown.compared is not None else ()
+    compared = shown.pages.compared
+    changed = compared.files if compared is not None else ()
     there = [file.path for file in changed if file.verb != "delete"]
     points = shown.timeline.points
     points.select_rows([len(points.timeline.points) - 1])  # the beginning: everything since is in the plan

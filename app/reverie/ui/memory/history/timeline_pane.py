@@ -7,16 +7,16 @@ that somebody wants to see is looked for further back until it is there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
 
-from reverie.errors import MendableError
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.history import history_words
 from reverie.ui.memory.history.points import PointList
+from reverie.ui.memory.history.reader import Reader
 from reverie.ui.theme import UNIT
 
 if TYPE_CHECKING:
@@ -26,25 +26,24 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 _FIRST_PAGE = 100
+_POINTS = "history points"
 
 _Found = tuple["TimelineDesk", "Target", "TimelinePage", bool]
 
 
 class TimelinePane(QWidget):
-    """`chosen()`: other points are selected. `failed(MendableError)`; `came()`: reading worked."""
+    """`chosen()`: other points are selected. `came()`: reading worked."""
 
     chosen = Signal()
-    failed = Signal(object)
     came = Signal()
 
     def __init__(self, lane: Lane, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._lane = lane
+        self.reader = Reader(lane, self)
         self._place: tuple[Workbench, ScopeContext, str] | None = None
         self._page: TimelinePage | None = None
         self._head = ""
         self._wanted = ""
-        self._reading = 0
         self.desk: TimelineDesk | None = None
         self.target: Target | None = None
         self.folder = False
@@ -71,7 +70,7 @@ class TimelinePane(QWidget):
     @property
     def is_read(self) -> bool:
         """Nothing is being read any more."""
-        return self._page is not None and self._reading == 0
+        return self._page is not None and not self.reader.busy
 
     @property
     def selected(self) -> tuple[TimelinePoint, ...]:
@@ -80,6 +79,7 @@ class TimelinePane(QWidget):
     def show_path(self, workbench: Workbench, context: ScopeContext, path: str) -> None:
         """Another file, folder or scope, from its newest point."""
         self._place = (workbench, context, path)
+        self.reader.drop("history new")
         self.desk = self.target = self._page = None
         self._wanted = ""
         self.who.blockSignals(True)
@@ -99,7 +99,7 @@ class TimelinePane(QWidget):
         def work(_control: JobControl) -> TimelinePage | None:
             return desk.newer(target, head, who=who)
 
-        self._submit("read what is new in a history", work, self._on_newer, "history new")
+        self.reader.read("read what is new in a history", "history new", work, self._on_newer)
 
     def go_to(self, point_id: str) -> None:
         """Select a point; further pages are read until it is there."""
@@ -130,7 +130,7 @@ class TimelinePane(QWidget):
             target = desk.target(context, path)
             return desk, target, desk.page(target, who=who, limit=_FIRST_PAGE), desk.is_folder(target)
 
-        self._submit("read a history", work, self._on_read)
+        self.reader.read("read a history", _POINTS, work, self._on_read)
 
     def _on_read(self, found: _Found) -> None:
         self.desk, self.target, page, self.folder = found
@@ -149,7 +149,7 @@ class TimelinePane(QWidget):
         def work(_control: JobControl) -> TimelinePage:
             return desk.page(target, start, who=who)
 
-        self._submit("read more of a history", work, self._on_more)
+        self.reader.read("read more of a history", _POINTS, work, self._on_more)
 
     def _on_more(self, page: TimelinePage) -> None:
         self._page = page
@@ -187,28 +187,3 @@ class TimelinePane(QWidget):
         self.none.say(said)
         self.none.setVisible(empty)
         self.points.setVisible(not empty)
-
-    def _submit(
-        self,
-        name: str,
-        work: Callable[[JobControl], Any],
-        done: Callable[[Any], None],
-        group: str = "history points",
-    ) -> None:
-        """A newer job of the same group takes this one's place."""
-        self._reading += 1
-
-        def ended(value: Any) -> None:
-            self._reading -= 1
-            done(value)
-
-        def failed(error: MendableError) -> None:
-            self._reading -= 1
-            self.failed.emit(error)
-
-        def cancelled() -> None:
-            self._reading -= 1
-
-        self._lane.submit(
-            name, work, done=ended, failed=failed, cancelled=cancelled, group=f"{group} {id(self)}"
-        )
