@@ -215,6 +215,17 @@ def search(directory: Path) -> None:
         say(line)
 
 
+def coediting(directory: Path) -> None:
+    """One person types while another rewrites the same file: words lost without a shown conflict."""
+    from helpers.co_typists import run_co_typists
+    from reverie.ui.app import make_application
+
+    make_application()
+    tally = run_co_typists(directory, rounds=10_000, seed=20_261_121)
+    for line in tally.lines():
+        say(line)
+
+
 PARTS = {
     "start": start,
     "scan": scan,
@@ -224,6 +235,7 @@ PARTS = {
     "window": window,
     "trace": trace,
     "search": search,
+    "coediting": coediting,
 }
 
 

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from campaign import churn, paths
+from helpers.co_typists import run_co_typists
 from helpers.counters import count_in_two_processes
 from helpers.kills import a_plan, run_kills
 from helpers.samples import copy_sample
@@ -47,6 +48,15 @@ def drafts(directory: Path) -> tuple[list[str], bool]:
     """100 windows killed while somebody types: every draft is offered at the next start, byte for byte."""
     tally = run_typists(directory, kills=70, at_random=30, seed=20_261_121)
     return tally.lines(), not tally.problems and tally.kills == 100
+
+
+def coediting(directory: Path) -> tuple[list[str], bool]:
+    """10,000 rounds of one person typing and another rewriting the same file."""
+    from reverie.ui.app import make_application
+
+    make_application()
+    tally = run_co_typists(directory, rounds=10_000, seed=20_261_121)
+    return tally.lines(), not tally.problems and tally.rounds == 10_000
 
 
 def hostile(_directory: Path) -> tuple[list[str], bool]:
@@ -81,6 +91,7 @@ PARTS: dict[str, Part] = {
     "churn": churn.run,
     "hostile": hostile,
     "drafts": drafts,
+    "coediting": coediting,
     "writer": writer,
 }
 

@@ -24,6 +24,11 @@ def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
     pictures = [Path(line) for line in done.stdout.splitlines()]
     assert [picture.name for picture in pictures] == [
         "1-before.png",
+        "1-editor-side.png",
+        "1-editor-find.png",
+        "1-editor-dark.png",
+        "1-editor-narrow.png",
+        "1-editor-preview.png",
         "2-choices.png",
         "3-after.png",
         "4-review.png",
@@ -51,6 +56,15 @@ def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
         "22-orphans-dark.png",
         "23-orphans-merge.png",
         "24-orphans-narrow.png",
+        "25-conflict.png",
+        "26-conflict-dark.png",
+        "27-conflict-narrow.png",
+        "34-palette.png",
+        "34-palette-dark.png",
+        "35-shortcuts.png",
+        "36-window.png",
+        "37-german.png",
+        "37-german-narrow.png",
     ]
     widths = {picture.name: QImage(str(picture)).width() for picture in pictures}
     assert {width for name, width in widths.items() if "narrow" in name} == {375}

@@ -112,6 +112,7 @@ class Guide:
         self._first = self._shown_workspace()
         self._open_a_file()
         self._picture("1-before")
+        self._editor()
         self._choose()
         self._consolidate()
         self._picture("3-after")
@@ -128,6 +129,8 @@ class Guide:
         self._search()
         self._history()
         self._orphans()
+        self._conflicts()
+        self._comfort()
 
     def _loaded(self) -> bool:
         from reverie.ui.settle import is_loaded
@@ -191,6 +194,11 @@ class Guide:
 
         if select_a_file(self._window):
             self._wait("the editor", lambda: self._window.tab.pane.file is not None)
+
+    def _editor(self) -> None:
+        from reverie.ui.tour_editor import show_editor
+
+        show_editor(self._window, self._picture, self._wait, NARROW)
 
     def _review(self) -> None:
         dreams = self._window.tab.dreams
@@ -337,6 +345,11 @@ class Guide:
 
         show_history(self._window, self._picture, self._wait, NARROW)
 
+    def _comfort(self) -> None:
+        from reverie.ui.tour_comfort import show_comfort
+
+        show_comfort(self._window, self._picture, self._wait, NARROW)
+
     def _search(self) -> None:
         """What is found as one types."""
         search = self._window.tab.search
@@ -350,6 +363,14 @@ class Guide:
         from reverie.ui.tour_orphans import show_orphans
 
         show_orphans(self._window, self._picture, self._wait, NARROW)
+
+    def _conflicts(self) -> None:
+        from reverie.ui.tour_conflicts import show_conflicts
+
+        self._window.show_memory()
+        if self._window.tab.tree.select_path("/memories/project/deploy.md"):
+            self._wait("the editor", lambda: self._window.tab.pane.file is not None)
+        show_conflicts(self._window, self._picture, self._wait, NARROW)
 
     def _picture(self, name: str, widget: object = None) -> None:
         from PySide6.QtWidgets import QWidget

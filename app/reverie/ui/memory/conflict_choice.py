@@ -41,6 +41,7 @@ class ConflictChoice(QWidget):
         self._view = view
         self._icons = icons
         self._conflict: Conflict | None = None
+        self._sentences = ("", "")
         self.setAccessibleName(self.tr("Conflict"))
         self.title = WrapLabel()
         self.theirs = QPlainTextEdit()
@@ -114,11 +115,11 @@ class ConflictChoice(QWidget):
             what = self.tr("You deleted these lines; on disk they are:")
         else:
             what = self.tr("You changed these lines; on disk they are:")
-        self.title.say(f"{where} {what}")
+        self._sentences = (f"{where} {what}", f"{where} {self.tr('Compare shows both sides.')}")
+        self.title.say(self._sentences[0])
         text = visible_lines("\n".join(conflict.theirs)[:_MOST_CHARS])
         if self.theirs.toPlainText() != text:
             self.theirs.setPlainText(text)
-        self.theirs.setVisible(bool(conflict.theirs))
         for button in (self.previous, self.next):
             button.setVisible(count > 1)
         self.place()
@@ -166,13 +167,26 @@ class ConflictChoice(QWidget):
         return self._view.block_top(last.blockNumber()) + round(height)
 
     def _size(self, port: QSize) -> QSize:
+        """As many rows of theirs as there is room for; none in the smallest windows."""
         width = min(_WIDEST, port.width() - 2 * UNIT)
-        lines = min(_MOST_LINES, max(1, self._rows(width)))
+        row = QFontMetrics(self.theirs.font()).lineSpacing()
         margin = round(2 * self.theirs.document().documentMargin()) + 2
-        self.theirs.setFixedHeight(lines * QFontMetrics(self.theirs.font()).lineSpacing() + margin)
-        layout = self.layout()
-        height = layout.totalHeightForWidth(width) if layout is not None else 0
+        height = 0
+        for rows in range(min(_MOST_LINES, self._rows(width)), -1, -1):
+            self.theirs.setVisible(rows > 0)
+            self.title.say(self._sentences[1 if self._rows(width) and not rows else 0])
+            self.theirs.setFixedHeight(rows * row + margin)
+            height = self._height(width)
+            if height <= port.height():
+                break
         return QSize(width, min(height, port.height()))
+
+    def _height(self, width: int) -> int:
+        layout = self.layout()
+        if layout is None:
+            return 0
+        layout.invalidate()
+        return layout.totalHeightForWidth(width)
 
     def _rows(self, width: int) -> int:
         """How many rows theirs takes once its lines are broken at the edge."""
