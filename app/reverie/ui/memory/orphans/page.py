@@ -62,6 +62,7 @@ class OrphansPage(QWidget):
         super().__init__(parent)
         self._view = OrphansView((), ())
         self._file = ""
+        self._shown = ""
         self.heading = Heading()
         self.heading.say(self.tr("Orphaned stores"), "")
         self.message = MessageBar(icons, "orphans-message")
@@ -211,7 +212,8 @@ class OrphansPage(QWidget):
     @Slot()
     def _on_store(self) -> None:
         view = self.current
-        if "keep" in self.message.keys:
+        before, self._shown = self._shown, view.id if view is not None else ""
+        if before != self._shown and "keep" in self.message.keys:
             self.message.clear()  # it asked about another store
         if view is None:
             return
