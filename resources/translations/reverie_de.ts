@@ -236,6 +236,10 @@
 <context>
     <name>ConflictChoice</name>
     <message>
+        <source>Compare shows both sides.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Conflict</source>
         <translation>Konflikt</translation>
     </message>
@@ -1169,19 +1173,7 @@
     </message>
 </context>
 <context>
-    <name>HistoryWindow</name>
-    <message>
-        <source>&amp;Restore it…</source>
-        <translation>&amp;Wiederherstellen…</translation>
-    </message>
-    <message>
-        <source>&amp;Restore…</source>
-        <translation>&amp;Wiederherstellen…</translation>
-    </message>
-    <message>
-        <source>Bring back what stood there then; you see first what would change</source>
-        <translation>Zurückholen, was damals dort stand; zuvor ist zu sehen, was sich ändern würde</translation>
-    </message>
+    <name>HistoryPages</name>
     <message>
         <source>Changes</source>
         <translation>Änderungen</translation>
@@ -1203,6 +1195,33 @@
         <translation>Inhalt</translation>
     </message>
     <message>
+        <source>Lines</source>
+        <translation>Zeilen</translation>
+    </message>
+</context>
+<context>
+    <name>HistoryWindow</name>
+    <message>
+        <source>&amp;Back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;History of this file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Restore it…</source>
+        <translation>&amp;Wiederherstellen…</translation>
+    </message>
+    <message>
+        <source>&amp;Restore…</source>
+        <translation>&amp;Wiederherstellen…</translation>
+    </message>
+    <message>
+        <source>Bring back what stood there then; you see first what would change</source>
+        <translation>Zurückholen, was damals dort stand; zuvor ist zu sehen, was sich ändern würde</translation>
+    </message>
+    <message>
         <source>From {old} to {new}</source>
         <translation>Von {old} bis {new}</translation>
     </message>
@@ -1213,10 +1232,6 @@
     <message>
         <source>History of {path}</source>
         <translation>Geschichte von {path}</translation>
-    </message>
-    <message>
-        <source>Lines</source>
-        <translation>Zeilen</translation>
     </message>
     <message>
         <source>Restore &amp;only this file…</source>
@@ -1377,6 +1392,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Not saved yet</source>
         <translation>Noch nicht gespeichert</translation>
+    </message>
+    <message>
+        <source>Nothing changed since you last looked.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Nothing here yet. Ctrl+N creates the first memory.</source>
@@ -1865,8 +1884,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Gestalteter Text der Notiz</translation>
     </message>
     <message>
-        <source>This text is too large to be rendered; its source is shown as it is.</source>
-        <translation>Dieser Text ist zu groß, um gestaltet zu werden; der Quelltext steht, wie er ist.</translation>
+        <source>This text is too large to be rendered while one types; its source can be read.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2979,6 +2998,33 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>TreeOrder</name>
+    <message>
+        <source>Only what changed since you last looked</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Order of the memories</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Sorted by last change</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Sorted by name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Sorted by size</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Sorted by use</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>TwoTraces</name>
     <message>
         <source>Answers</source>
@@ -3083,7 +3129,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Consolidate</source>
-        <translation>&amp;Konsolidieren</translation>
+        <translation>&amp;Läufe</translation>
     </message>
     <message>
         <source>&amp;Consolidate now</source>
@@ -3144,6 +3190,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;New memory…</source>
         <translation>&amp;Neue Notiz…</translation>
+    </message>
+    <message>
+        <source>&amp;Only what changed</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>&amp;Open home…</source>
@@ -3466,6 +3516,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeigen, wie der Text aussieht</translation>
     </message>
     <message>
+        <source>Show only what someone else changed since you last looked</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Show or hide the list of homes</source>
         <translation>Die Liste der Homes ein- oder ausblenden</translation>
     </message>
@@ -3494,6 +3548,22 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kleinerer Text im Editor</translation>
     </message>
     <message>
+        <source>Sort by &amp;name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Sort by &amp;use</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Sort by last c&amp;hange</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Sort by si&amp;ze</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Stop before the next change</source>
         <translation>Vor der nächsten Änderung anhalten</translation>
     </message>
@@ -3510,8 +3580,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <source>The agent's own order</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>The editor's text as large as the interface's</source>
         <translation>Den Text des Editors so groß wie den der Oberfläche</translation>
+    </message>
+    <message>
+        <source>The largest come first in each folder</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Usual si&amp;ze</source>
@@ -3522,11 +3600,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
     </message>
     <message>
+        <source>What the agent used most comes first in each folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>What the background services decided, and why</source>
         <translation>Was die Hintergrunddienste entschieden haben, und warum</translation>
     </message>
     <message>
         <source>What was deleted, by whom, and bringing it back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What was written last comes first in each folder</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -4250,6 +4336,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Nothing is to be brought back: what stood there then is there now.</source>
         <translation>Nichts ist zurückzuholen: Was damals dort stand, steht jetzt dort.</translation>
+    </message>
+    <message>
+        <source>Nothing tells where it is now. If you know, choose the project that takes its place.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Nothing tells which project it belongs to. Choose one.</source>

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from PySide6.QtCore import QCoreApplication, QPoint, QRect, Qt
-from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QImage
+from PySide6.QtGui import QAccessible, QAction, QColor, QFontMetrics, QImage
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -85,7 +85,11 @@ def _inner(widget: QWidget) -> bool:
 
 def _cut(window: QWidget) -> Iterator[str]:
     for widget in _shown(window):
-        if isinstance(widget, QLabel):
+        if isinstance(widget, QMenuBar):
+            over = [each.text() for each in widget.actions() if _beyond(widget, each)]
+            if over:
+                yield f"the menu bar has no room for {over}"
+        elif isinstance(widget, QLabel):
             yield from _cut_label(widget)
         elif isinstance(widget, QAbstractButton) and not _inner(widget):
             yield from _cut_button(widget)
@@ -93,6 +97,10 @@ def _cut(window: QWidget) -> Iterator[str]:
             text = widget.currentText()
             if not widget.toolTip() and _advance(widget, text) > widget.width() - _ARROW:
                 yield f"{_called(widget)}: {text!r} is cut"
+
+
+def _beyond(bar: QMenuBar, menu: QAction) -> bool:
+    return menu.isVisible() and bar.actionGeometry(menu).right() > bar.width()
 
 
 def _cut_label(label: QLabel) -> Iterator[str]:
@@ -188,7 +196,8 @@ def _pale(window: QWidget, image: QImage) -> Iterator[str]:
         if not widget.isEnabled() or _inner(widget):
             continue
         texts = isinstance(widget, QLabel | QPushButton | QCheckBox | QRadioButton | QToolButton)
-        if texts and widget.text() and not _advance(widget, widget.text()) > widget.width() * 3:
+        whole = widget.visibleRegion().boundingRect().contains(widget.rect())
+        if texts and widget.text() and whole:
             yield from _pale_area(window, widget, widget.rect(), _called(widget), image, ratio)
         elif isinstance(widget, QAbstractItemView):
             view = widget.viewport()
