@@ -123,6 +123,7 @@ class FrontForm(QWidget):
         if not broken:
             self._show_entries()
         self._say_note()
+        self._area.fit()
 
     def forget(self) -> None:
         """Another file is shown: keys that were only asked for are no longer."""
@@ -145,6 +146,7 @@ class FrontForm(QWidget):
         for entry in entries:
             self.fields[entry.path].show_entry(entry, self._read_only, entry.path not in known)
         self._offer([path for path in OFFERED if path not in known and path not in self.fields])
+        self._area.fit()
 
     def _make_fields(self, entries: Sequence[FrontEntry]) -> None:
         focused = next((path for path, field in self.fields.items() if field.has_focus), None)
@@ -160,6 +162,7 @@ class FrontForm(QWidget):
             self.fields[entry.path] = field
             for column, widget in enumerate((field.label, field.editor, field.remove)):
                 self._rows.addWidget(widget, row, column, Qt.AlignmentFlag.AlignVCenter)
+                widget.show()  # now, so that the form's height counts it
             for widget in (field.editor, field.remove):
                 if before is not None:
                     QWidget.setTabOrder(before, widget)
@@ -168,7 +171,6 @@ class FrontForm(QWidget):
             QWidget.setTabOrder(before, self.key)
         if focused in self.fields:
             self.fields[focused].editor.setFocus()
-        self._area.updateGeometry()
 
     def _offer(self, paths: Sequence[Path]) -> None:
         names = [".".join(path) for path in paths]
@@ -409,12 +411,19 @@ class _Area(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        done = super().eventFilter(watched, event)
         if watched is self._inside and event.type() == QEvent.Type.LayoutRequest:
-            self.updateGeometry()
-        return super().eventFilter(watched, event)
+            self.fit()
+        return done
+
+    def fit(self) -> None:
+        """Rows came or went."""
+        tall = min(_TALLEST, self._inside.sizeHint().height())
+        if tall != self.height():
+            self.setFixedHeight(tall)
 
     def sizeHint(self) -> QSize:
         return QSize(200, min(_TALLEST, self._inside.sizeHint().height()))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, self.sizeHint().height())
+        return QSize(120, 0)
