@@ -115,7 +115,7 @@ class HistoryControl(QObject):
     @Slot(object, bool)
     def _restore(self, plan: RestorePlan, remove_newer: bool) -> None:
         session = self._session
-        if session is None or session.context != plan.target.context:
+        if session is None:
             return
         workbench, context = session.workbench, plan.target.context
 
