@@ -19,13 +19,10 @@ from typing import Any
 
 from reverie.errors import Unavailable, mendable_from_os
 from reverie.homes.base import (
-    EDITABLE,
-    AgentJob,
     Caps,
     Companion,
     DreamWishes,
     DumpPlaces,
-    FileRule,
     HomeContents,
     LostStore,
     MemoryKinds,
@@ -37,7 +34,6 @@ from reverie.homes.base import (
     ScopeUnavailable,
     SessionPlace,
     Source,
-    StatusLine,
     WatchedPlace,
     Workspace,
     WriterPlace,
@@ -54,6 +50,7 @@ from reverie.homes.mux_names import (
     project_id,
     strip_trailing_separators,
 )
+from reverie.homes.plain import PlainHome
 from reverie.homes.reading import (
     directory_names,
     file_names,
@@ -81,32 +78,11 @@ _PROBLEMS_SHOWN = 100
 _ARRAY_INDEX_LIMIT = 2**32 - 1
 
 
-class MuxHome:
+class MuxHome(PlainHome):
     """One mux or xum home; see `homes.base.Home` for what each member promises."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def __repr__(self) -> str:
-        return f"MuxHome({str(self._root)!r})"
-
-    @property
-    def kind(self) -> str:
-        return KIND
-
-    @property
-    def root(self) -> Path:
-        return self._root
-
-    @property
-    def label(self) -> str:
-        user = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser raises where there is no user
-        text = str(self._root)
-        return f"~{text[len(user) :]}" if text.startswith(user + os.sep) else text
-
-    @property
-    def caps(self) -> Caps:
-        return CAPS
+    kind = KIND
+    caps = CAPS
 
     @property
     def usage_sidecar(self) -> Path | None:
@@ -115,9 +91,6 @@ class MuxHome:
     @property
     def coverage_sidecar(self) -> Path | None:
         return self._root / COVERAGE
-
-    def available(self) -> bool:
-        return is_directory(self._root)
 
     def contents(self) -> HomeContents:
         self._require_available()
@@ -206,9 +179,6 @@ class MuxHome:
             found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", is_file(path)))
         return tuple(found)
 
-    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        return EDITABLE
-
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         return None if root.usage_prefix is None else root.usage_prefix + escape_key(rel)
 
@@ -287,12 +257,6 @@ class MuxHome:
         definition, problem = self._definition(AGENT)
         return replace(wishes, definition=definition, problem=problem)
 
-    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        return ()
-
-    def agent_jobs(self) -> tuple[AgentJob, ...]:
-        return ()
-
     def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
         from reverie.homes.mux_sessions import sources
 
@@ -302,9 +266,6 @@ class MuxHome:
         from reverie.transcripts.mux_reading import MuxReadable
 
         return MuxReadable(source.path)
-
-    def source_title(self, source: Source) -> str:
-        return source.title
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return (
@@ -334,14 +295,6 @@ class MuxHome:
             return None, ""
         except OSError as error:
             return None, f"agents/{agent}.md cannot be read ({error.strerror or error})."
-
-    def _require_available(self) -> None:
-        if not self.available():
-            raise Unavailable(
-                f"The home {self._root} is not there now.",
-                cause="It was moved or removed, or its disk is not mounted.",
-                next_step="Bring it back, or choose another home.",
-            )
 
     def _config(self) -> tuple[dict[str, Any], bool, str]:
         """The decoded config.json; whether it was readable, so that what it lacks is indeed not listed; and
