@@ -90,16 +90,7 @@ class CoTypists:
     def __init__(self, seed: int, directory: Path, tally: Tally, theme: Any) -> None:
         from reverie.ui.memory.buffers import Buffers
 
-        self.random = random.Random(seed)
-        self.tally = tally
-        self.seed = seed
-        self.path = directory / "a.md"
-        self.words = 0
-        self.dismissed: set[str] = set()
-        self.once_dismissed: set[str] = set()
-        self.doubled: set[str] = set()
-        self.unsaved: set[str] = set()
-        self.path.write_bytes(self._beginning())
+        self.keep_ledger(seed, directory / "a.md", tally)
         self.session: Any = SimpleNamespace(
             info=SimpleNamespace(id="home"), lanes=SimpleNamespace(scan=_AtOnce()), workbench=_Desk(self.path)
         )
@@ -109,6 +100,19 @@ class CoTypists:
         found = self.buffers.get(ref)
         assert found is not None
         self.file = found
+
+    def keep_ledger(self, seed: int, path: Path, tally: Tally) -> None:
+        """A file to begin with, and nothing known of anybody's words."""
+        self.random = random.Random(seed)
+        self.tally = tally
+        self.seed = seed
+        self.path = path
+        self.words = 0
+        self.dismissed: set[str] = set()
+        self.once_dismissed: set[str] = set()
+        self.doubled: set[str] = set()
+        self.unsaved: set[str] = set()
+        self.path.write_bytes(self._beginning())
 
     def close(self) -> None:
         self.buffers.discard(self.file)
@@ -244,6 +248,7 @@ class CoTypists:
             self.buffers.keep_mine(self.file)
         text, on_disk = self.file.content, self.path.read_bytes() if self.path.exists() else b""
         self.buffers.save(self.file)
+        self.settle()
         now = self.path.read_bytes() if self.path.exists() else b""
         if now != on_disk:
             self.tally.events["saved"] += 1
@@ -256,6 +261,9 @@ class CoTypists:
     def look(self) -> None:
         """The watcher has told."""
         self.buffers._read(self.session, self.file)
+
+    def settle(self) -> None:
+        """Wait for what was begun; here it is over at once."""
 
     def _typed(self) -> None:
         self.buffers.recheck(self.file)

@@ -4,7 +4,41 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helpers.co_typists import run_co_typists
+from PySide6.QtGui import QPalette
+from ui_windows import Driver, Windows
+
+from helpers.co_typists import CoTypists, Tally, run_co_typists
+from helpers.isolation import TEST_PROFILE
+from reverie.ui.memory import editor_state as state
+from reverie.ui.memory.documents import OpenFile
+from reverie.ui.theme import theme_of
+
+WINDOW_ROUNDS = 400 if TEST_PROFILE == "campaign" else 20
+REL = "memory/project/acme-api-db553efff149/both.md"
+
+
+class InAWindow(CoTypists):
+    """The same two in a real window: watcher, scan, store and jobs are the real ones."""
+
+    def __init__(self, seed: int, driver: Driver, tally: Tally) -> None:
+        self.driver = driver
+        self.keep_ledger(seed, driver.home / REL, tally)
+        driver.until(lambda: "both.md" in driver.paths())
+        self.buffers = driver.tab.buffers
+        self.file = driver.open("/memories/project/both.md")
+        self.look()
+
+    def look(self) -> None:
+        self.driver.until(self._is_seen)
+
+    def settle(self) -> None:
+        self.driver.until(lambda: not self.file.saving and self._is_seen())
+
+    def _is_seen(self) -> bool:
+        disk = self.file.buffer.disk
+        if disk is None or not self.path.exists():
+            return disk is None and not self.path.exists()
+        return disk.content == self.path.read_bytes().decode("utf-8", "replace")
 
 
 def test_two_thousand_rounds_lose_no_word_without_a_shown_conflict(qapp: object, tmp_path: Path) -> None:
@@ -12,3 +46,40 @@ def test_two_thousand_rounds_lose_no_word_without_a_shown_conflict(qapp: object,
     assert not tally.problems, "\n".join(tally.lines())
     assert tally.rounds == 2000
     assert min(tally.events[each] for each in ("saved", "decide", "conflicts shown", "take back")) > 100
+
+
+def test_rounds_in_a_real_window_lose_no_word(windows: Windows, home: Path) -> None:
+    (home / REL).write_bytes(b"")
+    driver, tally = windows.open(home), Tally()
+    pair = InAWindow(7, driver, tally)
+    while tally.rounds < WINDOW_ROUNDS and not tally.problems:
+        pair.round()
+    assert not tally.problems, "\n".join(tally.lines())
+    assert tally.events["saved"] > 1
+
+
+def test_a_draft_of_a_half_decided_text_asks_about_the_rest_again(qapp: object, tmp_path: Path) -> None:
+    pair = CoTypists(1, tmp_path, Tally(), theme_of(QPalette()))
+    file, buffers = pair.file, pair.buffers
+    pair.path.write_text("1\n2\n3\n4\n5\n")
+    pair.look()
+    file.retype("1m\n2\n3\n4\n5m\n")
+    pair.path.write_bytes(b"1t\r\n2\r\n3t\r\n4\r\n5t\r\n")
+    pair.look()
+    assert file.text == "1m\n2\n3t\n4\n5m\n"
+    buffers.decide(file, 0, "theirs")
+    assert [conflict.theirs for conflict in file.conflicts] == [("5t",)]
+    # What the keeper writes, and what the next start makes of it.
+    base, content, disk = file.buffer.base, file.content, file.buffer.disk
+    assert content == "1t\r\n2\r\n3t\r\n4\r\n5m\r\n"
+    blank = state.Buffer(file.buffer.ref, file.buffer.address, base, disk)
+    again = OpenFile(blank, theme_of(QPalette()), buffers)
+    again.retype(content)
+    again.buffer = state.from_draft(blank, base, base, disk)
+    again.recheck()
+    assert [conflict.theirs for conflict in again.conflicts] == [("5t",)]
+    again.decide(0, "both")
+    assert again.content == "1t\r\n2\r\n3t\r\n4\r\n5m\r\n5t\r\n"
+    assert disk is not None
+    assert again.buffer.expected_sha256 == disk.sha256
+    pair.close()
