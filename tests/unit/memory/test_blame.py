@@ -58,7 +58,7 @@ def test_versions_are_read_only_while_an_origin_is_open() -> None:
     assert 1 not in read
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(LINES, min_size=1, max_size=6))
 def test_the_lines_are_those_of_the_newest_and_stand_in_every_version_since_their_own(
     history: list[list[bytes]],
