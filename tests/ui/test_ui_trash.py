@@ -34,6 +34,8 @@ def test_deleted_memories_come_back_from_the_trash(
 
     driver.tree.select_path(TESTING)
     driver.do("memory.delete")
+    driver.until(lambda: window.list.count() == 1 and window.is_read)
+    driver.settle()
     (home / "memory/global/commit-style.md").unlink()
     driver.until(lambda: window.list.count() == 2 and window.is_read)
     assert not window.none.isVisible()

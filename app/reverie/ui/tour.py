@@ -128,6 +128,7 @@ class Guide:
         self._services()
         self._search()
         self._history()
+        self._repairs()
         self._orphans()
         self._conflicts()
         self._comfort()
@@ -345,6 +346,14 @@ class Guide:
 
         show_history(self._window, self._picture, self._wait, NARROW)
 
+    def _repairs(self) -> None:
+        from reverie.ui.tour_repairs import make_repairs, show_repairs
+
+        session = self._window.session
+        if session is not None:
+            make_repairs(session.info.root / "memory" / "global")
+            show_repairs(self._window, self._picture, self._wait, NARROW)
+
     def _comfort(self) -> None:
         from reverie.ui.tour_comfort import show_comfort
 
@@ -367,9 +376,14 @@ class Guide:
     def _conflicts(self) -> None:
         from reverie.ui.tour_conflicts import show_conflicts
 
+        session, pane = self._window.session, self._window.tab.pane
         self._window.show_memory()
-        if self._window.tab.tree.select_path("/memories/project/deploy.md"):
-            self._wait("the editor", lambda: self._window.tab.pane.file is not None)
+        if session is not None:
+            self._window.picker.pick(session.info.id, workspace_id=self._first)
+            self._wait("the workspace", self._loaded)
+        path = "/memories/project/architecture.md"  # pinned, so no dream has taken it away
+        if self._window.tab.tree.select_path(path):
+            self._wait("the editor", lambda: pane.file is not None and pane.file.buffer.address.path == path)
         show_conflicts(self._window, self._picture, self._wait, NARROW)
 
     def _picture(self, name: str, widget: object = None) -> None:

@@ -67,15 +67,15 @@ class FindingsList(QWidget):
         super().__init__(parent)
         self._icons = icons
         self._findings: tuple[LintFinding, ...] = ()
+        self._is_open = False
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.toggle = QToolButton()
-        self.toggle.setCheckable(True)
         self.toggle.setAutoRaise(True)
         self.toggle.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.toggle.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.toggle.setAccessibleName(self.tr("Nothing to look at"))
         self.toggle.setToolTip(self.tr("Show or hide what you may want to look at in this memory"))
-        self.toggle.toggled.connect(self._fold)
+        self.toggle.clicked.connect(self._on_toggle)
         self.list = _Rows()
         self.list.setAccessibleName(self.tr("What to look at in this memory"))
         self.list.itemActivated.connect(self._on_activated)
@@ -103,8 +103,8 @@ class FindingsList(QWidget):
         self.toggle.setText(text)
         self.toggle.setAccessibleName(text)
         if is_marked(findings) != was_marked:
-            self.toggle.setChecked(is_marked(findings))
-        self._fold(self.toggle.isChecked())
+            self._is_open = is_marked(findings)
+        self._fold()
         self.updateGeometry()
 
     def _fill(self) -> None:
@@ -119,13 +119,16 @@ class FindingsList(QWidget):
             sign = {"error": "error", "warning": "flag"}.get(finding.severity, "info")
             item.setIcon(self._icons.icon(sign, colours[finding.severity]))
             self.list.addItem(item)
-        if self.list.count():
-            self.list.setCurrentRow(0)
+        self.list.updateGeometry()
 
-    @Slot(bool)
-    def _fold(self, shown: bool) -> None:
-        self.toggle.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
-        self.list.setVisible(shown)
+    @Slot()
+    def _on_toggle(self) -> None:
+        self._is_open = not self._is_open
+        self._fold()
+
+    def _fold(self) -> None:
+        self.toggle.setArrowType(Qt.ArrowType.DownArrow if self._is_open else Qt.ArrowType.RightArrow)
+        self.list.setVisible(self._is_open)
 
     @Slot(QListWidgetItem)
     def _on_activated(self, item: QListWidgetItem) -> None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QDialog,
     QDialogButtonBox,
     QFormLayout,
@@ -31,6 +30,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
+from reverie.ui.memory.duplicates.fit_combo import FitCombo
 from reverie.ui.memory.newlines import restored, widget_text
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP, MARGIN, monospace
@@ -67,10 +67,8 @@ class MergeDialog(QDialog):
         self.setWindowTitle(self.tr("Merge memories"))
         self.resize(820, 640)
         self.message = MessageBar(icons, "merge-message", closable=False)
-        self.target = QComboBox()
+        self.target = FitCombo()
         self.target.setAccessibleName(self.tr("The memory that stays"))
-        self.target.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.target.setMinimumContentsLength(18)
         self.members = QListWidget()
         self.members.setAccessibleName(self.tr("Memories to merge"))
         self.members.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

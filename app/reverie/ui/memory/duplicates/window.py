@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QDialog,
     QDialogButtonBox,
+    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QSplitter,
@@ -31,6 +31,7 @@ from reverie.ui.jobs import JobControl, Lane, Ticket
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.duplicates.alignment import Row, aligned
+from reverie.ui.memory.duplicates.fit_combo import FitCombo
 from reverie.ui.memory.duplicates.side_by_side import SideBySide
 from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
 from reverie.ui.shown import as_tooltip, human_size, visible
@@ -60,11 +61,11 @@ class DuplicatesWindow(QDialog):
         self.setWindowTitle(self.tr("Duplicates"))
         self.resize(1040, 620)
         self.title = WrapLabel()
-        self.where = QComboBox()
+        self.where = FitCombo()
         self.where.setAccessibleName(self.tr("Where to look"))
         self.where.addItem(self.tr("The scopes that are shown"), "shown")
         self.where.addItem(self.tr("The whole home"), "home")
-        self.which = QComboBox()
+        self.which = FitCombo()
         self.which.setAccessibleName(self.tr("Which groups"))
         for key, name in (
             ("", self.tr("All groups")),
@@ -83,9 +84,9 @@ class DuplicatesWindow(QDialog):
         self.none = WrapLabel()
         self.none.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.facts = WrapLabel()
-        self.first = QComboBox()
+        self.first = FitCombo()
         self.first.setAccessibleName(self.tr("The memory at the left"))
-        self.second = QComboBox()
+        self.second = FitCombo()
         self.second.setAccessibleName(self.tr("The memory at the right"))
         self.sides = SideBySide()
         self.merge = FitPushButton(self.tr("&Merge by hand…"))
@@ -107,11 +108,10 @@ class DuplicatesWindow(QDialog):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(UNIT)
         column.addWidget(self.facts)
-        chosen = FlowLayout(gap=GAP)
+        chosen = QHBoxLayout()
+        chosen.setSpacing(UNIT)
         for box in (self.first, self.second):
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(18)
-            chosen.addWidget(box)
+            chosen.addWidget(box, 1)
         column.addLayout(chosen)
         column.addWidget(self.sides, 1)
         row = FlowLayout(gap=GAP)
@@ -267,7 +267,7 @@ class DuplicatesWindow(QDialog):
                 box.addItem(_file_name(file), file)
                 box.setItemData(box.count() - 1, as_tooltip(file.path), Qt.ItemDataRole.ToolTipRole)
             box.setCurrentIndex(min(at, len(files) - 1))
-            box.setEnabled(len(files) > 2)
+            box.setEnabled(len(files) > 1)
             box.blockSignals(False)
         self.merge.setEnabled(group is not None)
         self.facts.say(_facts(group) if group is not None else "")
