@@ -237,7 +237,7 @@
     <name>ConflictChoice</name>
     <message>
         <source>Compare shows both sides.</source>
-        <translation type="unfinished"></translation>
+        <translation>„Vergleichen“ zeigt beide Seiten.</translation>
     </message>
     <message>
         <source>Conflict</source>
@@ -574,7 +574,7 @@
     <name>DuplicatesControl</name>
     <message>
         <source>Other changes came after it: undo those first.</source>
-        <translation type="unfinished"></translation>
+        <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
     </message>
     <message>
         <source>Take it back</source>
@@ -589,43 +589,43 @@
     <name>DuplicatesWindow</name>
     <message>
         <source>&amp;Find</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Suchen</translation>
     </message>
     <message>
         <source>&amp;Merge by hand…</source>
-        <translation type="unfinished"></translation>
+        <translation>Von Hand &amp;zusammenführen…</translation>
     </message>
     <message>
         <source>&amp;Stop</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Anhalten</translation>
     </message>
     <message>
         <source>Alike, but differ</source>
-        <translation type="unfinished"></translation>
+        <translation>Ähnlich, aber verschieden</translation>
     </message>
     <message>
         <source>All groups</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Gruppen</translation>
     </message>
     <message>
         <source>Choosing what to compare…</source>
-        <translation type="unfinished"></translation>
+        <translation>Auswahl, was verglichen wird…</translation>
     </message>
     <message>
         <source>Comparing… {share}</source>
-        <translation type="unfinished"></translation>
+        <translation>Vergleich… {share}</translation>
     </message>
     <message>
         <source>Duplicates</source>
-        <translation type="unfinished"></translation>
+        <translation>Dubletten</translation>
     </message>
     <message>
         <source>Groups of duplicates</source>
-        <translation type="unfinished"></translation>
+        <translation>Gruppen von Dubletten</translation>
     </message>
     <message>
         <source>Look for duplicates again</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch einmal nach Dubletten suchen</translation>
     </message>
     <message>
         <source>Looking…</source>
@@ -633,51 +633,51 @@
     </message>
     <message>
         <source>Memories of {home} that say the same</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizen von {home}, die dasselbe sagen</translation>
     </message>
     <message>
         <source>Reading… {share}</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird gelesen… {share}</translation>
     </message>
     <message>
         <source>Same text</source>
-        <translation type="unfinished"></translation>
+        <translation>Gleicher Text</translation>
     </message>
     <message>
         <source>Say the same</source>
-        <translation type="unfinished"></translation>
+        <translation>Sagen dasselbe</translation>
     </message>
     <message>
         <source>Stop looking</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Suche anhalten</translation>
     </message>
     <message>
         <source>The memory at the left</source>
-        <translation type="unfinished"></translation>
+        <translation>Die linke Notiz</translation>
     </message>
     <message>
         <source>The memory at the right</source>
-        <translation type="unfinished"></translation>
+        <translation>Die rechte Notiz</translation>
     </message>
     <message>
         <source>The scopes that are shown</source>
-        <translation type="unfinished"></translation>
+        <translation>Die gezeigten Bereiche</translation>
     </message>
     <message>
         <source>The search was stopped.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Suche wurde angehalten.</translation>
     </message>
     <message>
         <source>The whole home</source>
-        <translation type="unfinished"></translation>
+        <translation>Das ganze Home</translation>
     </message>
     <message>
         <source>Where to look</source>
-        <translation type="unfinished"></translation>
+        <translation>Wo gesucht wird</translation>
     </message>
     <message>
         <source>Which groups</source>
-        <translation type="unfinished"></translation>
+        <translation>Welche Gruppen</translation>
     </message>
 </context>
 <context>
@@ -704,11 +704,11 @@
     </message>
     <message>
         <source>Decide</source>
-        <translation type="unfinished"></translation>
+        <translation>Entscheiden</translation>
     </message>
     <message>
         <source>Go to the place and choose whose lines to keep</source>
-        <translation type="unfinished"></translation>
+        <translation>Zur Stelle gehen und auswählen, wessen Zeilen bleiben</translation>
     </message>
     <message>
         <source>Keep mine</source>
@@ -1055,6 +1055,10 @@
         <translation>Hinzuzufügender Schlüssel</translation>
     </message>
     <message>
+        <source>Keys of the front matter</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Put quotes around the values that need them</source>
         <translation>Werte, die es brauchen, in Anführungszeichen setzen</translation>
     </message>
@@ -1203,11 +1207,11 @@
     <name>HistoryWindow</name>
     <message>
         <source>&amp;Back</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Zurück</translation>
     </message>
     <message>
         <source>&amp;History of this file</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Geschichte dieser Datei</translation>
     </message>
     <message>
         <source>&amp;Restore it…</source>
@@ -1239,7 +1243,7 @@
     </message>
     <message>
         <source>Show the r&amp;un</source>
-        <translation type="unfinished"></translation>
+        <translation>La&amp;uf zeigen</translation>
     </message>
 </context>
 <context>
@@ -1395,7 +1399,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Nothing changed since you last looked.</source>
-        <translation type="unfinished"></translation>
+        <translation>Seit dem letzten Blick hat sich nichts geändert.</translation>
     </message>
     <message>
         <source>Nothing here yet. Ctrl+N creates the first memory.</source>
@@ -1461,7 +1465,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>MergeDialog</name>
     <message>
         <source>&amp;Keep as</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Behalten als</translation>
     </message>
     <message>
         <source>&amp;Merge</source>
@@ -1469,11 +1473,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Take in</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Aufnehmen</translation>
     </message>
     <message>
         <source>Every line of all of them is kept.</source>
-        <translation type="unfinished"></translation>
+        <translation>Jede Zeile von allen bleibt erhalten.</translation>
     </message>
     <message>
         <source>Files of the orphaned store</source>
@@ -1481,19 +1485,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>I do not need these lines any &amp;more</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Zeilen werden nicht &amp;mehr gebraucht</translation>
     </message>
     <message>
         <source>Lines that would be lost</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeilen, die verloren gingen</translation>
     </message>
     <message>
         <source>Looking for lines that would be lost…</source>
-        <translation type="unfinished"></translation>
+        <translation>Suche nach Zeilen, die verloren gingen…</translation>
     </message>
     <message>
         <source>Memories to merge</source>
-        <translation type="unfinished"></translation>
+        <translation>Zusammenzuführende Notizen</translation>
     </message>
     <message>
         <source>Merge an orphaned store</source>
@@ -1501,7 +1505,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Merge memories</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizen zusammenführen</translation>
     </message>
     <message>
         <source>Merge {store} into {target}</source>
@@ -1513,11 +1517,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>The memory that stays</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Notiz, die bleibt</translation>
     </message>
     <message>
         <source>The merged text</source>
-        <translation type="unfinished"></translation>
+        <translation>Der zusammengeführte Text</translation>
     </message>
 </context>
 <context>
@@ -1692,7 +1696,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Should its project come back, the agent would find no memory of it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Käme das Projekt zurück, fände der Agent keine Notizen davon.</translation>
     </message>
     <message>
         <source>Take it back</source>
@@ -1885,7 +1889,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>This text is too large to be rendered while one types; its source can be read.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieser Text ist zu groß, um beim Tippen gestaltet zu werden; der Quelltext ist lesbar.</translation>
     </message>
 </context>
 <context>
@@ -2419,11 +2423,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>SideBySide</name>
     <message>
         <source>The first memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Die erste Notiz</translation>
     </message>
     <message>
         <source>The second memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Die zweite Notiz</translation>
     </message>
 </context>
 <context>
@@ -2912,7 +2916,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>TrashControl</name>
     <message>
         <source>Other changes came after it: undo those first.</source>
-        <translation type="unfinished"></translation>
+        <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
     </message>
     <message>
         <source>Take it back</source>
@@ -2931,27 +2935,27 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Bring it back under another name</source>
-        <translation type="unfinished"></translation>
+        <translation>Unter anderem Namen zurückholen</translation>
     </message>
     <message>
         <source>Bring it back; nothing is overwritten</source>
-        <translation type="unfinished"></translation>
+        <translation>Zurückholen; nichts wird überschrieben</translation>
     </message>
     <message>
         <source>Deleted from {home}. Nothing of it is lost: the history keeps every version.</source>
-        <translation type="unfinished"></translation>
+        <translation>Aus {home} gelöscht. Nichts davon ist verloren: Die Geschichte bewahrt jede Fassung.</translation>
     </message>
     <message>
         <source>Deleted memories, newest first</source>
-        <translation type="unfinished"></translation>
+        <translation>Gelöschte Notizen, neueste zuerst</translation>
     </message>
     <message>
         <source>Its project or workspace is gone, so it cannot be restored there; copy its text.</source>
-        <translation type="unfinished"></translation>
+        <translation>Projekt oder Workspace ist weg, daher kann es dort nicht wiederhergestellt werden; der Text lässt sich kopieren.</translation>
     </message>
     <message>
         <source>Look further &amp;back</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Weiter zurück suchen</translation>
     </message>
     <message>
         <source>Looking…</source>
@@ -2959,35 +2963,35 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>No deleted memory fits.</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine gelöschte Notiz passt.</translation>
     </message>
     <message>
         <source>Nothing was deleted yet, as far as the history goes.</source>
-        <translation type="unfinished"></translation>
+        <translation>Soweit die Geschichte reicht, wurde noch nichts gelöscht.</translation>
     </message>
     <message>
         <source>Restore &amp;as…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Wiederherstellen als…</translation>
     </message>
     <message>
         <source>Search deleted memories</source>
-        <translation type="unfinished"></translation>
+        <translation>Gelöschte Notizen durchsuchen</translation>
     </message>
     <message>
         <source>Something stands at its place now: it comes back beside it, under a new name.</source>
-        <translation type="unfinished"></translation>
+        <translation>An der alten Stelle steht jetzt etwas: Es kommt daneben zurück, unter neuem Namen.</translation>
     </message>
     <message>
         <source>Trash</source>
-        <translation type="unfinished"></translation>
+        <translation>Papierkorb</translation>
     </message>
     <message>
         <source>What the deleted memory said</source>
-        <translation type="unfinished"></translation>
+        <translation>Was in der gelöschten Notiz stand</translation>
     </message>
     <message>
         <source>Where something stands by now, they come back beside it, under a new name.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wo inzwischen etwas steht, kommen sie daneben zurück, unter neuem Namen.</translation>
     </message>
 </context>
 <context>
@@ -3001,27 +3005,27 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>TreeOrder</name>
     <message>
         <source>Only what changed since you last looked</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur was sich seit dem letzten Blick geändert hat</translation>
     </message>
     <message>
         <source>Order of the memories</source>
-        <translation type="unfinished"></translation>
+        <translation>Reihenfolge der Notizen</translation>
     </message>
     <message>
         <source>Sorted by last change</source>
-        <translation type="unfinished"></translation>
+        <translation>Geordnet nach letzter Änderung</translation>
     </message>
     <message>
         <source>Sorted by name</source>
-        <translation type="unfinished"></translation>
+        <translation>Geordnet nach Name</translation>
     </message>
     <message>
         <source>Sorted by size</source>
-        <translation type="unfinished"></translation>
+        <translation>Geordnet nach Größe</translation>
     </message>
     <message>
         <source>Sorted by use</source>
-        <translation type="unfinished"></translation>
+        <translation>Geordnet nach Nutzung</translation>
     </message>
 </context>
 <context>
@@ -3165,7 +3169,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Keep mine</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Meine behalten</translation>
     </message>
     <message>
         <source>&amp;Keyboard shortcuts</source>
@@ -3193,7 +3197,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Only what changed</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur &amp;Geändertes</translation>
     </message>
     <message>
         <source>&amp;Open home…</source>
@@ -3245,11 +3249,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Take theirs</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Andere nehmen</translation>
     </message>
     <message>
         <source>&amp;Trash…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Papierkorb…</translation>
     </message>
     <message>
         <source>&amp;Undo last change</source>
@@ -3337,7 +3341,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Find d&amp;uplicates…</source>
-        <translation type="unfinished"></translation>
+        <translation>D&amp;ubletten suchen…</translation>
     </message>
     <message>
         <source>Find words or an expression in the open memory</source>
@@ -3373,11 +3377,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Go to the next place that was changed here and on disk</source>
-        <translation type="unfinished"></translation>
+        <translation>Zur nächsten Stelle, die hier und auf der Platte geändert wurde</translation>
     </message>
     <message>
         <source>Go to the place before it</source>
-        <translation type="unfinished"></translation>
+        <translation>Zur Stelle davor</translation>
     </message>
     <message>
         <source>Keep &amp;both</source>
@@ -3385,7 +3389,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Keep your lines of this conflict, then those on disk</source>
-        <translation type="unfinished"></translation>
+        <translation>Bei diesem Konflikt die eigenen Zeilen behalten, dann die auf der Platte</translation>
     </message>
     <message>
         <source>Larger text in the editor</source>
@@ -3393,7 +3397,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Leave out what stands on disk at this conflict</source>
-        <translation type="unfinished"></translation>
+        <translation>Bei diesem Konflikt weglassen, was auf der Platte steht</translation>
     </message>
     <message>
         <source>Line n&amp;umbers</source>
@@ -3405,7 +3409,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Memories that say the same, side by side, and merging them by hand</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizen, die dasselbe sagen, nebeneinander, und wie sie von Hand zusammenkommen</translation>
     </message>
     <message>
         <source>Memories, editor and consolidation</source>
@@ -3425,7 +3429,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Next c&amp;onflict</source>
-        <translation type="unfinished"></translation>
+        <translation>Nächster K&amp;onflikt</translation>
     </message>
     <message>
         <source>Number the lines of the text</source>
@@ -3457,7 +3461,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Previous confli&amp;ct</source>
-        <translation type="unfinished"></translation>
+        <translation>Voriger Konfli&amp;kt</translation>
     </message>
     <message>
         <source>Read everything again</source>
@@ -3517,7 +3521,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Show only what someone else changed since you last looked</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur zeigen, was jemand anders seit dem letzten Blick geändert hat</translation>
     </message>
     <message>
         <source>Show or hide the list of homes</source>
@@ -3549,19 +3553,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Sort by &amp;name</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach &amp;Name ordnen</translation>
     </message>
     <message>
         <source>Sort by &amp;use</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach N&amp;utzung ordnen</translation>
     </message>
     <message>
         <source>Sort by last c&amp;hange</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach letzter &amp;Änderung ordnen</translation>
     </message>
     <message>
         <source>Sort by si&amp;ze</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach &amp;Größe ordnen</translation>
     </message>
     <message>
         <source>Stop before the next change</source>
@@ -3577,11 +3581,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Take what stands on disk at this conflict</source>
-        <translation type="unfinished"></translation>
+        <translation>Bei diesem Konflikt nehmen, was auf der Platte steht</translation>
     </message>
     <message>
         <source>The agent's own order</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Reihenfolge des Agenten</translation>
     </message>
     <message>
         <source>The editor's text as large as the interface's</source>
@@ -3589,7 +3593,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>The largest come first in each folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Die größten kommen in jedem Ordner zuerst</translation>
     </message>
     <message>
         <source>Usual si&amp;ze</source>
@@ -3601,7 +3605,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>What the agent used most comes first in each folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Was der Agent am meisten benutzt hat, kommt in jedem Ordner zuerst</translation>
     </message>
     <message>
         <source>What the background services decided, and why</source>
@@ -3609,11 +3613,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>What was deleted, by whom, and bringing it back</source>
-        <translation type="unfinished"></translation>
+        <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
     </message>
     <message>
         <source>What was written last comes first in each folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Was zuletzt geschrieben wurde, kommt in jedem Ordner zuerst</translation>
     </message>
     <message>
         <source>Who changed it when, what each change was, and bringing back what was there</source>
@@ -3675,11 +3679,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>finding</name>
     <message>
         <source>This expression is not complete or not valid: {why} (at character {at}).</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieser Ausdruck ist unvollständig oder ungültig: {why} (bei Zeichen {at}).</translation>
     </message>
     <message>
         <source>This expression needs too many steps in this text; make it simpler.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
     </message>
 </context>
 <context>
@@ -3778,6 +3782,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The open memory is read-only.</source>
         <translation>Die offene Notiz ist schreibgeschützt.</translation>
+    </message>
+    <message>
+        <source>There is no conflict to decide.</source>
+        <translation>Es ist kein Konflikt zu entscheiden.</translation>
     </message>
     <message>
         <source>There is nothing to take back.</source>
@@ -3939,7 +3947,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>words</name>
     <message numerus="yes">
         <source>%n are selected.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n ausgewählt.</numerusform><numerusform>%n ausgewählt.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n are the same already</source>
@@ -4007,11 +4015,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n lines would be lost:</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Zeile ginge verloren:</numerusform><numerusform>%n Zeilen gingen verloren:</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n memories</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Notiz</numerusform><numerusform>%n Notizen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n memories and folders</source>
@@ -4019,7 +4027,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n memories were restored.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Notiz wurde wiederhergestellt.</numerusform><numerusform>%n Notizen wurden wiederhergestellt.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n models found.</source>
@@ -4079,11 +4087,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>&amp;Merge and delete %n</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>&amp;Zusammenführen und %n löschen</numerusform><numerusform>&amp;Zusammenführen und %n löschen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>&amp;Restore %n memories</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Notiz &amp;wiederherstellen</numerusform><numerusform>%n Notizen &amp;wiederherstellen</numerusform></translation>
     </message>
     <message>
         <source>1 change</source>
@@ -4303,7 +4311,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>Merged; %n memories were deleted.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>Zusammengeführt; %n Notiz wurde gelöscht.</numerusform><numerusform>Zusammengeführt; %n Notizen wurden gelöscht.</numerusform></translation>
     </message>
     <message>
         <source>Moved to {path}</source>
@@ -4319,7 +4327,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>No duplicates among %n memories.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>Keine Dubletten unter %n Notiz.</numerusform><numerusform>Keine Dubletten unter %n Notizen.</numerusform></translation>
     </message>
     <message>
         <source>No memory can have this name: {why}. It stays in the orphaned store.</source>
@@ -4339,7 +4347,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Nothing tells where it is now. If you know, choose the project that takes its place.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts sagt, wo es jetzt ist. Wer es weiß, wählt das Projekt aus, das an seine Stelle tritt.</translation>
     </message>
     <message>
         <source>Nothing tells which project it belongs to. Choose one.</source>
@@ -4459,7 +4467,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>The same text, but for white space.</source>
-        <translation type="unfinished"></translation>
+        <translation>Derselbe Text, bis auf Leerraum.</translation>
     </message>
     <message>
         <source>This home does not list the project {path} any more.</source>
@@ -4543,7 +4551,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>alike, but differ</source>
-        <translation type="unfinished"></translation>
+        <translation>ähnlich, aber verschieden</translation>
     </message>
     <message>
         <source>an unknown time</source>
@@ -4775,11 +4783,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>same text</source>
-        <translation type="unfinished"></translation>
+        <translation>gleicher Text</translation>
     </message>
     <message>
         <source>say the same</source>
-        <translation type="unfinished"></translation>
+        <translation>sagen dasselbe</translation>
     </message>
     <message>
         <source>shared by all</source>
@@ -4919,11 +4927,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>{share} of the smaller one is found in the other.</source>
-        <translation type="unfinished"></translation>
+        <translation>{share} der kleineren stehen auch in der anderen.</translation>
     </message>
     <message>
         <source>{share} of the words are shared, but they are not taken for the same:</source>
-        <translation type="unfinished"></translation>
+        <translation>{share} der Wörter sind gemeinsam, als dasselbe gelten sie aber nicht:</translation>
     </message>
     <message>
         <source>{summary} Left as they are, because they were edited since: {paths}</source>

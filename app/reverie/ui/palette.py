@@ -86,6 +86,7 @@ def why_not(rule: Rule, now: Situation) -> str:
         "modified": tr("The open memory has no changes."),
         "writable": tr("The open memory is read-only."),
         "any_modified": tr("Nothing is unsaved."),
+        "conflicts": tr("There is no conflict to decide."),
         "undo": tr("There is nothing to take back."),
         "running": tr("Nothing is running."),
         "can_consolidate": tr("A consolidation is not possible now."),
