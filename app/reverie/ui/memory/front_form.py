@@ -103,6 +103,7 @@ class FrontForm(QWidget):
         adding.addStretch(2)
         column.addLayout(adding)
         self._area = _Area(inside)
+        self._area.setAccessibleName(self.tr("Keys of the front matter"))
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(0)
@@ -169,6 +170,7 @@ class FrontForm(QWidget):
                 before = widget
         if before is not None:
             QWidget.setTabOrder(before, self.key)
+            QWidget.setTabOrder(self.key, self.add_button)
         if focused in self.fields:
             self.fields[focused].editor.setFocus()
 
