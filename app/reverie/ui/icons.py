@@ -17,8 +17,8 @@ from reverie.ui.theme import dimmed
 NAMES = (
     "archived", "cancel", "check", "close", "companion", "consolidate", "copy", "delete", "edited", "error",
     "file", "flag", "folder", "form", "global", "home", "info", "keyboard", "multi", "new", "open", "orphan",
-    "pin", "preview", "project", "refresh", "rename", "reverie", "runs", "save", "side", "source", "trash",
-    "undo", "warning", "workspace",
+    "pin", "preview", "project", "refresh", "rename", "reverie", "runs", "save", "side", "sort", "source",
+    "trash", "undo", "warning", "workspace",
 )  # fmt: skip
 
 SIZE = 16

@@ -17,7 +17,7 @@ everything.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ from reverie.profile import Profile
 from reverie.ui.bridge import WatchBridge, WatchEvent
 from reverie.ui.history_keeper import HistoryKeeper, merged
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.tree_nodes import MemoryTree, build_tree
+from reverie.ui.memory.tree_nodes import BY_NAME, Arrangement, MemoryTree, build_tree
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher, WatchState
@@ -127,6 +127,7 @@ class HomeSession(QObject):
         self.status: StatusView | None = None
         self._watching = watching
         self._choice = Choice()
+        self.arrangement = BY_NAME
         self._update: TreeUpdate | None = None
         self._everything = False
         self._pending: Changes | None = None
@@ -218,12 +219,13 @@ class HomeSession(QObject):
     def _full_job(self, update: TreeUpdate) -> Callable[[JobControl], _Refreshed]:
         workbench, watcher = self.workbench, self._watcher
         context = update.context
+        arrangement = self.arrangement
 
         def work(_control: JobControl) -> _Refreshed:
             if watcher is not None:
                 watcher.set_targets(workbench.watch_targets(context))
             view = workbench.view(context)
-            tree = build_tree(view, update.tree, changed=view.changed_by_others)
+            tree = build_tree(view, update.tree, changed=view.changed_by_others, arrangement=arrangement)
             after = TreeUpdate(context, tree, view, other=False, names_only=False)
             return _Refreshed(None, after, workbench.status(context), None, _state(watcher))
 
@@ -277,6 +279,7 @@ class HomeSession(QObject):
     ) -> Callable[[JobControl], _Refreshed]:
         workbench, watcher = self.workbench, self._watcher
         context = update.context
+        arrangement = self.arrangement
 
         def work(_control: JobControl) -> _Refreshed:
             touched = workbench.relevant(context, changes)
@@ -287,7 +290,7 @@ class HomeSession(QObject):
             if touched.tree or everything:
                 dirty = None if changes.rescan or everything else changes.paths
                 view = workbench.view(context, previous=update.view, dirty=dirty)
-                tree = build_tree(view, update.tree, changed=view.changed_by_others)
+                tree = build_tree(view, update.tree, changed=view.changed_by_others, arrangement=arrangement)
                 after = TreeUpdate(context, tree, view, other=False, names_only=False, changes=changes)
             status = workbench.status(context) if touched.status or everything else None
             return _Refreshed(info, after, status, touched, _state(watcher))
@@ -303,6 +306,7 @@ class HomeSession(QObject):
             self.info = found.info
             self.info_changed.emit(found.info)
         if found.tree is not None:
+            self.also_show(found.tree.view.changed_by_others)
             self._update = found.tree
             self.tree_changed.emit(found.tree)
         if found.status is not None:
@@ -390,6 +394,16 @@ class HomeSession(QObject):
         self.watch_changed.emit(state)
         self.keeper.start()
 
+    def arrange(self, arrangement: Arrangement) -> None:
+        """Order and choose the files of the trees otherwise; no file is read."""
+        self.arrangement = arrangement
+        self.look_again()
+
+    def also_show(self, paths: Iterable[str]) -> None:
+        """While only what changed is shown, these stay too."""
+        if self.arrangement.only_changed:
+            self.arrangement = replace(self.arrangement, also=self.arrangement.also | frozenset(paths))
+
     @Slot()
     def look_again(self) -> None:
         """Read the marks of what was seen again; no file is read."""
@@ -398,11 +412,11 @@ class HomeSession(QObject):
             self._read_marks(self._update)
 
     def _read_marks(self, update: TreeUpdate) -> None:
-        workbench = self.workbench
+        workbench, arrangement = self.workbench, self.arrangement
 
         def work(_control: JobControl) -> TreeUpdate:
             view = workbench.view(update.context, previous=update.view, dirty=())
-            tree = build_tree(view, update.tree, changed=view.changed_by_others)
+            tree = build_tree(view, update.tree, changed=view.changed_by_others, arrangement=arrangement)
             return TreeUpdate(update.context, tree, view, other=False, names_only=False, changes=_changes())
 
         self.lanes.scan.submit(
@@ -412,11 +426,13 @@ class HomeSession(QObject):
     def _on_marks(self, found: TreeUpdate) -> None:
         # A refresh that came in between knows more.
         if self._update is not None and not self._refreshing and found.context == self.context:
+            self.also_show(found.view.changed_by_others)
             self._update = found
             self.tree_changed.emit(found)
 
     def mark_seen(self) -> None:
         """Everything of this home that stands now counts as seen."""
+        self.arrangement = replace(self.arrangement, also=frozenset())
         if self.context is not None:
             self.keeper.mark_seen(self.context)
 

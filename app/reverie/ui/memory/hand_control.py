@@ -260,6 +260,8 @@ class HandControl(QObject):
     def _select_soon(self, path: str, *, focus: bool) -> None:
         """Select `path` as soon as the watcher has brought it; it may be there already."""
         self._wanted, self._focus = path, focus
+        if self._tab.session is not None:
+            self._tab.session.also_show([path])
         self.select_wanted()
 
     def select_wanted(self) -> None:

@@ -37,11 +37,13 @@ from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.trash.control import TrashControl
 from reverie.ui.memory.tree_model import MemoryTreeModel
 from reverie.ui.memory.tree_nodes import (
+    Arrangement,
     CompanionData,
     FileData,
     FolderData,
     RowData,
 )
+from reverie.ui.memory.tree_order import TreeOrder
 from reverie.ui.memory.tree_view import MemoryTreeView
 from reverie.ui.session import HomeSession, Lanes, TreeUpdate
 from reverie.ui.theme import GAP, UNIT, theme_of
@@ -82,6 +84,8 @@ class MemoryTab(QWidget):
         self.co_editing = CoEditing(self.editor, self.pane, self.buffers, icons, self)
         self.keeper = DraftKeeper(self.buffers, self.pane, now, self)
         self.drafts = DraftOffers(self.keeper, self.buffers, self.pane, icons, self)
+        self.order = TreeOrder(icons, self)
+        self.tree.set_order(self.order)
         self.hand = HandControl(self)
         self.edits = self.hand.edits
         self.dreams = FooterControl(self.footer, lanes, icons, self)
@@ -106,6 +110,7 @@ class MemoryTab(QWidget):
         field = QHBoxLayout()
         field.setContentsMargins(GAP, 0, GAP, UNIT)
         field.addWidget(self.search.field)
+        field.addWidget(self.order.button)
         column.addLayout(field)
         column.addWidget(self.search.pages, 1)
         column.addWidget(self.undo_bar)
@@ -142,6 +147,7 @@ class MemoryTab(QWidget):
         self.editor.was_read.connect(self._on_was_read)
         self.dreams.state_changed.connect(self.situation_changed)
         self.search.opened.connect(self.open_hit)
+        self.order.chosen.connect(self._on_order_chosen)
         self.search.left.connect(self._on_search_left)
 
     def set_actions(self, actions: Actions) -> None:
@@ -153,6 +159,7 @@ class MemoryTab(QWidget):
         self._menu = QMenu(self)
         actions.fill_menu(self._menu, TREE_MENU)
         self.tree.addActions(list(actions.of_tree()))
+        self.order.set_actions(actions)
         self.pane.set_actions(actions)
         self.heading.set_actions([actions[id_] for id_ in ("memory.new", "memory.pin", "memory.delete")])
         self.no_home.set_actions([actions["home.open"], actions["home.demo"]])
@@ -178,6 +185,8 @@ class MemoryTab(QWidget):
         self.trash.set_session(session)
         self.duplicates.set_session(session)
         self.hand.forget()
+        if session is not None:
+            session.arrangement = self.order.arrangement
         self._show_page(self.splitter if session is not None else self.no_home)
 
     def _wiring(self, session: HomeSession):  # type: ignore[no-untyped-def]
@@ -256,6 +265,11 @@ class MemoryTab(QWidget):
     def _show_page(self, page: QWidget) -> None:
         self._pages.setCurrentWidget(page)
         self.situation_changed.emit()
+
+    @Slot(object)
+    def _on_order_chosen(self, arrangement: Arrangement) -> None:
+        if self._session is not None:
+            self._session.arrange(arrangement)
 
     # The tree's selection
 
@@ -392,6 +406,7 @@ class MemoryTab(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "buffers"):
             self.buffers.set_theme(theme_of(self.palette()))
+            self.order.update_icons()
 
 
 class _Column(QWidget):

@@ -282,6 +282,8 @@ class MemoryTreeModel(NodeModel):
                 )
             case NoticeData():
                 text = data.text or self.tr("Nothing here yet. Ctrl+N creates the first memory.")
+                if data.kind == "unchanged":
+                    text = self.tr("Nothing changed since you last looked.")
                 return RowLook(visible(text), italic=True, quiet=True)
         return RowLook("")
 

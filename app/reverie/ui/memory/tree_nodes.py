@@ -1,16 +1,16 @@
 """The memory tree as values: what the three scopes hold, as `rows.Node`s that share what did not change.
 
 Pure and without Qt; built on a worker thread from what is `Listed`. Order in a folder: companions, folders,
-files, each by UTF-16 code unit of the name (the agent's own order). Keys: `workspace`, `project`, `global`
-for the roots, then `c:` companion, `d:` folder, `f:` file, `n:` notice plus the name, so that a file that
-becomes a folder is another row.
+files, each by UTF-16 code unit of the name (the agent's own order), files as an `Arrangement` says. Keys:
+`workspace`, `project`, `global` for the roots, then `c:` companion, `d:` folder, `f:` file, `n:` notice plus
+the name, so that a file that becomes a folder is another row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from reverie.homes.base import Companion, Scope
 from reverie.memory.paths import ROOT, parse_memory_path, utf16_key
@@ -84,7 +84,7 @@ class CompanionData:
 class NoticeData:
     """A row that only says something."""
 
-    kind: Literal["unavailable", "empty"]
+    kind: Literal["unavailable", "empty", "unchanged"]
     text: str = ""
 
 
@@ -102,6 +102,38 @@ class MemoryTree:
 
 EMPTY = MemoryTree(Node("", None))
 
+SortKey = Literal["name", "recent", "use", "size"]
+SORT_KEYS: tuple[SortKey, ...] = ("name", "recent", "use", "size")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """How the files of a folder are ordered, and which are shown. `only_changed`: those with the badge, and
+    the memory paths in `also`, so that nothing goes from under the eyes of who looks at it."""
+
+    sort: SortKey = "name"
+    only_changed: bool = False
+    also: frozenset[str] = frozenset()
+
+    def ordered(self, files: list[Node]) -> list[Node]:
+        """Most of it first; equal ones keep the order of their names."""
+        if self.sort == "name":
+            return files
+        return sorted(files, key=_MOST_FIRST[self.sort])
+
+
+def _use(node: Node) -> tuple[int, int]:
+    usage = node.data.file.usage
+    return -usage.access_count, -(usage.last_accessed_at or 0)
+
+
+_MOST_FIRST: Mapping[str, Callable[[Node], Any]] = {
+    "recent": lambda node: -node.data.file.mtime_ns,
+    "use": _use,
+    "size": lambda node: -node.data.file.size,
+}
+BY_NAME = Arrangement()
+
 
 def build_tree(
     view: Listed,
@@ -109,6 +141,7 @@ def build_tree(
     *,
     names_only: bool = False,
     changed: frozenset[str] = frozenset(),
+    arrangement: Arrangement = BY_NAME,
 ) -> MemoryTree:
     """The tree of `view`. `changed` are the memory paths that wear the "edited by someone else" badge."""
     files: dict[str, Node] = {}
@@ -120,7 +153,7 @@ def build_tree(
         if listing is None:
             continue
         companions = [companion for companion in view.companions if companion.scope is scope]
-        build = _ScopeBuild(scope, previous, names_only, changed, files, folders)
+        build = _ScopeBuild(scope, previous, names_only, changed, files, folders, arrangement)
         roots.append(build.root(listing, companions, old_roots.get(scope.value)))
     return MemoryTree(shared(previous.root, "", None, tuple(roots)), files, folders)
 
@@ -183,6 +216,7 @@ class _ScopeBuild:
         changed: frozenset[str],
         files: dict[str, Node],
         folders: dict[str, Node],
+        arrangement: Arrangement,
     ) -> None:
         self.scope = scope
         self.previous = previous
@@ -190,6 +224,9 @@ class _ScopeBuild:
         self.changed = changed
         self.files = files
         self.folders = folders
+        # Of names alone nobody knows yet how they are ordered, nor what changed.
+        self.arrangement = BY_NAME if names_only else arrangement
+        self.shown = changed | arrangement.also
         self.prefix = f"{ROOT}/{scope.value}/"
 
     def root(self, listing: ScopeListing, companions: Sequence[Companion], old: Node | None) -> Node:
@@ -202,9 +239,14 @@ class _ScopeBuild:
             return shared(old, self.scope.value, data, (*beside, notice))
         content = self._content(listing)
         if not content:
-            content = (_reuse(old, "n:empty", NoticeData("empty")),)
+            content = (self._nothing(listing, old),)
         data = ScopeData(self.scope, len(listing.files), "", listing.problems)
         return shared(old, self.scope.value, data, (*beside, *content))
+
+    def _nothing(self, listing: ScopeListing, old: Node | None) -> Node:
+        if self.arrangement.only_changed and listing.files:
+            return _reuse(old, "n:unchanged", NoticeData("unchanged"))
+        return _reuse(old, "n:empty", NoticeData("empty"))
 
     def _content(self, listing: ScopeListing) -> tuple[Node, ...]:
         in_folder: dict[str, list[Node]] = {}
@@ -223,10 +265,17 @@ class _ScopeBuild:
             path = self.prefix + rel
             data = FolderData(self.scope, rel, total)
             parent, _, name = rel.rpartition("/")
-            node = shared(self.previous.folders.get(path), "d:" + name, data, (*inner, *files))
+            children = self._arranged(inner, files)
+            node = shared(self.previous.folders.get(path), "d:" + name, data, children)
             self.folders[path] = node
             below.setdefault(parent, []).append((name, node))
-        return (*_sorted_folders(below.get("", [])), *in_folder.get("", []))
+        return self._arranged(_sorted_folders(below.get("", [])), in_folder.get("", []))
+
+    def _arranged(self, folders: tuple[Node, ...], files: list[Node]) -> tuple[Node, ...]:
+        if self.arrangement.only_changed:
+            folders = tuple(node for node in folders if node.children)
+            files = [node for node in files if node.data.path in self.shown]
+        return (*folders, *self.arrangement.ordered(files))
 
     def _file(self, file: MemoryFile, name: str) -> Node:
         path = self.prefix + file.rel

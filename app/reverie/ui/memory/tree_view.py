@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
@@ -22,6 +23,9 @@ from reverie.ui.theme import CalmSelection
 
 _NEAR_END = 50
 _TYPE_AHEAD_S = 1.0
+
+if TYPE_CHECKING:
+    from reverie.ui.memory.tree_order import TreeOrder
 
 Keys = tuple[str, ...]
 
@@ -42,6 +46,7 @@ class MemoryTreeView(QTreeView):
         self._selected: Keys = ()
         self._after_removal: str = ""
         self._typed = ""
+        self._order: TreeOrder | None = None
         self._typed_at = 0.0
         self.setModel(model)
         delegate = TreeDelegate(icons, self)
@@ -86,6 +91,20 @@ class MemoryTreeView(QTreeView):
         if not other:
             self._restore_selection()
         self._reveal_near_end()
+
+    def set_order(self, order: TreeOrder) -> None:
+        """Where the order of the rows is chosen."""
+        self._order = order
+
+    @property
+    def sort_key(self) -> str:
+        """How the files of a folder are sorted; a key that is not known is passed over."""
+        return self._order.sort_key if self._order is not None else "name"
+
+    @sort_key.setter
+    def sort_key(self, key: str) -> None:
+        if self._order is not None:
+            self._order.sort_key = key
 
     def data_at(self, index: AnyIndex) -> RowData | None:
         node = self._memory.node(index)
