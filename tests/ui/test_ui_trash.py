@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from ui_windows import Windows
 
 from reverie.homes.base import Scope
-from reverie.ui.memory.dialogs import PathDialog
 from reverie.ui.memory.trash.window import TrashWindow
 
 TESTING = "/memories/global/testing.md"
@@ -54,9 +53,7 @@ def test_deleted_memories_come_back_from_the_trash(
     window.filter.clear()
     driver.until(lambda: window.list.count() == 1 and window.is_read)
 
-    monkeypatch.setattr(
-        PathDialog, "ask_rename", classmethod(lambda *_args: "/memories/global/style/again.md")
-    )
+    monkeypatch.setattr(driver.tab.trash, "ask_name", lambda _entry: "/memories/global/style/again.md")
     window.restore_as.click()
     driver.until(lambda: (home / "memory/global/style/again.md").exists())
     driver.until(lambda: window.message.keys == ("undo",))

@@ -73,9 +73,7 @@ def read_deletions(
     return DeletionPage(tuple(found.values()), stored.commit.id if stored.parent is not None else None)
 
 
-def _gone(
-    repository: Repository, stored: StoredCommit, parent: StoredCommit
-) -> Iterator[tuple[Place, Leaf]]:
+def _gone(repository: Repository, stored: StoredCommit, parent: StoredCommit) -> Iterator[tuple[Place, Leaf]]:
     gone: list[tuple[Place, Leaf]] = []
     came: Counter[bytes] = Counter()
     after, before = Folder(repository.tree, stored.tree), Folder(repository.tree, parent.tree)

@@ -79,11 +79,22 @@ class TrashControl(QObject):
 
     @Slot(object)
     def _restore_as(self, entry: TrashEntry) -> None:
-        path = PathDialog.ask_rename(
-            self.window or self._tab, entry.scope, entry.deletion.place.rel, lambda _path: False
-        )
-        if path is not None:
+        path = self.ask_name(entry)
+        if path:
             self._apply((entry,), {entry.id: path})
+
+    def ask_name(self, entry: TrashEntry) -> str:
+        """Under which path it is to come back; empty for not at all. A place that is taken is refused
+        later."""
+        dialog = PathDialog(
+            self.tr("Restore as"),
+            self.tr("Restore"),
+            (entry.scope,),
+            entry.deletion.place.rel,
+            lambda _path: False,
+            self.window or self._tab,
+        )
+        return dialog.path if dialog.exec() == PathDialog.DialogCode.Accepted else ""
 
     def _apply(self, entries: tuple[TrashEntry, ...], names: dict[str, str]) -> None:
         session = self._session
