@@ -31,6 +31,7 @@ WIDE = (1240, 780)
 NARROW = (375, 760)
 SERVER = '[providers.ollama]\nbase_url = "http://gpu.example:11434/v1"\n'
 MODEL = "ollama:qwen3:8b"
+_READABLE = 20_000
 
 
 class TourFailed(Exception):
@@ -381,7 +382,9 @@ class Guide:
         if session is not None:
             self._window.picker.pick(session.info.id, workspace_id=self._first)
             self._wait("the workspace", self._loaded)
-        path = "/memories/project/architecture.md"  # pinned, so no dream has taken it away
+        files = self._window.tab.model.memory_tree.files
+        sizes = {path: node.data.file.size for path, node in files.items()}
+        path = max((path for path in files if sizes[path] < _READABLE), key=sizes.__getitem__, default="")
         if self._window.tab.tree.select_path(path):
             self._wait("the editor", lambda: pane.file is not None and pane.file.buffer.address.path == path)
         show_conflicts(self._window, self._picture, self._wait, NARROW)
