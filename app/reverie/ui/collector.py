@@ -24,7 +24,7 @@ from PySide6.QtGui import QGuiApplication
 
 LOOK_MS = 100
 YOUNG = 20_000
-AWAY_S = 60.0
+AWAY_S = 600.0
 LONG_S = 1800.0
 
 
