@@ -38,6 +38,7 @@ def test_home_folders_file_cursor_splitters_and_tab_come_back(windows: Windows, 
     cursor.setPosition(9, QTextCursor.MoveMode.KeepAnchor)
     first.pane.text.setTextCursor(cursor)
     first.tree.collapse(first.tab.model.index(0, 0))
+    first.tab.order.sort_key = "size"
     opened = first.tree.opened_keys
     first.window.close()
     store.keep(windows.profile, home.parent / "elsewhere")
@@ -53,6 +54,7 @@ def test_home_folders_file_cursor_splitters_and_tab_come_back(windows: Windows, 
     assert window.tabs.currentIndex() == 3
     assert again.session.context.workspace_id == INGEST
     assert again.tree.opened_keys == opened
+    assert again.tab.order.sort_key == "size"
     assert again.pane.file is not None
     assert again.pane.file.buffer.address.path == kept.file
     assert (again.pane.text.textCursor().anchor(), again.pane.text.textCursor().position()) == (3, 9)

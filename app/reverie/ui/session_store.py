@@ -56,6 +56,8 @@ class SessionStore(QObject):
             window.tab.splitter.setSizes([wanted.tree_width, rest])
         if 0 < wanted.tab < window.tabs.count():
             window.tabs.setCurrentIndex(wanted.tab)
+        if wanted.sort:
+            window.tab.order.sort_key = wanted.sort
 
     # Place
 
@@ -140,6 +142,7 @@ class SessionStore(QObject):
             picker=not window.picker.isHidden(),
             picker_width=sizes[0] or self._wanted.picker_width,
             tab=max(0, window.tabs.currentIndex()),
+            sort=tab.order.sort_key,
         )
         if tab.splitter.orientation() == Qt.Orientation.Horizontal:
             shown = replace(shown, tree_width=inner[0])

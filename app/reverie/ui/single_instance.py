@@ -11,7 +11,6 @@ this start is on its own, as if it were the first.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -210,12 +209,16 @@ class Instance(QObject):
 
 def _socket_name(profile: Profile) -> str:
     """Where the first one listens: beside its lock, or in a private directory for what is too long a name."""
-    digest = hashlib.sha256(str(profile.state.absolute()).encode()).hexdigest()[:16]
-    if sys.platform == "win32":
-        return f"reverie-{digest}"
     beside = profile.locks.absolute() / "window.socket"
-    if len(os.fsencode(beside)) <= _LONGEST_PATH:
+    windows = sys.platform == "win32"
+    if not windows and len(os.fsencode(beside)) <= _LONGEST_PATH:
         return str(beside)
+    # Late: it loads a library that the way to the first painted window does without.
+    import hashlib
+
+    digest = hashlib.sha256(str(profile.state.absolute()).encode()).hexdigest()[:16]
+    if windows:
+        return f"reverie-{digest}"
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     root = Path(runtime) if os.path.isabs(runtime) else Path(tempfile.gettempdir())  # noqa: PTH117 - as profile.py
     private = ensure_private(root / f"reverie-{os.getuid()}")
