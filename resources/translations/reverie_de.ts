@@ -1056,7 +1056,7 @@
     </message>
     <message>
         <source>Keys of the front matter</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlüssel der Kopfdaten</translation>
     </message>
     <message>
         <source>Put quotes around the values that need them</source>
@@ -2917,6 +2917,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Other changes came after it: undo those first.</source>
         <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Restore as</source>
+        <translation>Wiederherstellen als</translation>
     </message>
     <message>
         <source>Take it back</source>
