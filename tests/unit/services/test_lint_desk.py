@@ -29,7 +29,7 @@ def view_of(bench: Workbench, previous: MemoryView | None = None, *dirty: Path) 
 
 
 def looked(bench: Workbench, view: MemoryView, *dirty: Path) -> LintLook:
-    return bench.lint.look(view, dirty=dirty)
+    return bench.lint.look(view, dirty=dirty, slice_s=60)
 
 
 def test_every_file_is_looked_at_once_and_the_answer_is_that_of_the_rules(bench: Workbench) -> None:
@@ -110,7 +110,7 @@ def test_a_look_can_be_stopped_and_keeps_what_it_knows(bench: Workbench) -> None
     total = sum(len(listing.files) for listing in view.scopes.values())
     with pytest.raises(Stopped):
         bench.lint.look(view, check=check)
-    assert bench.lint.look(view).looked_at < total
+    assert looked(bench, view).looked_at < total
 
 
 def test_a_file_that_cannot_be_read_has_no_findings(bench: Workbench) -> None:
