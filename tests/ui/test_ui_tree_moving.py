@@ -69,6 +69,10 @@ def test_one_day_in_the_tree(windows: Windows, home: Path, monkeypatch: pytest.M
     QTest.keyClick(field, Qt.Key.Key_Escape)
     driver.until(lambda: tree.viewport().findChild(QLineEdit) is None)
     field = type_name(driver, "architecture.md")
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    driver.until(lambda: tree.viewport().findChild(QLineEdit) is None)
+    assert driver.tab.undo_bar.isHidden()
+    field = type_name(driver, "architecture.md")
     QTest.keyClick(field, Qt.Key.Key_Return)
     assert tree.viewport().findChild(QLineEdit) is field, "a name that is taken is not taken by Enter"
     assert driver.tab.undo_bar.text == field.accessibleDescription() == "Something is there already."

@@ -38,6 +38,7 @@ class HandControl(QObject):
         self.edits = Edits(self)
         self._wanted = ""
         self._focus = False
+        self._judging = False
         self.edits.created.connect(self._on_created)
         self.edits.renamed.connect(self._on_renamed)
         self.edits.deleted.connect(self._on_deleted)
@@ -79,8 +80,9 @@ class HandControl(QObject):
     def _on_name_judged(self, problem: str) -> None:
         if problem:
             self._tab.undo_bar.say(problem, tone="warn")
-        else:
+        elif self._judging:
             self._tab.undo_bar.clear()
+        self._judging = bool(problem)
 
     @Slot(str, str)
     def _rename(self, path: str, name: str) -> None:

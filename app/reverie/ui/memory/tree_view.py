@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QTreeView, QWidget
 
 from reverie.ui.icons import Icons
@@ -51,6 +51,7 @@ class MemoryTreeView(QTreeView):
         self.setModel(model)
         delegate = TreeDelegate(icons, self)
         delegate.judged.connect(self.name_judged)
+        delegate.closeEditor.connect(self._on_editor_closed)
         self.setItemDelegate(delegate)
         CalmSelection(self)
         self.setHeaderHidden(True)
@@ -254,6 +255,15 @@ class MemoryTreeView(QTreeView):
         while index.isValid() and self.visualRect(index).top() <= bottom:
             yield index
             index = self.indexBelow(index)
+
+    @Slot()
+    def _on_editor_closed(self) -> None:
+        self.name_judged.emit("")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.state() == QAbstractItemView.State.EditingState:
+            self.scrollTo(self.currentIndex())  # the sentence on the name takes room from the tree
 
     # Keys
 
