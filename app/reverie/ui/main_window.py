@@ -458,7 +458,6 @@ class MainWindow(QMainWindow):
             self.tab.search.stop()
             self.tab.lint.stop()
             self.tab.duplicates.stop()
-            self.tab.duplicates.stop()
             self.tab.orphans.stop()
         for lane in self.lanes.all():
             lane.stop()
