@@ -98,6 +98,7 @@ class MemoryTree:
     root: Node
     files: Mapping[str, Node] = field(default_factory=dict)
     folders: Mapping[str, Node] = field(default_factory=dict)
+    source: Source | None = None
 
 
 EMPTY = MemoryTree(Node("", None))
@@ -122,6 +123,16 @@ class Arrangement:
         return sorted(files, key=_MOST_FIRST[self.sort])
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a tree was built of, for a later one to be compared with."""
+
+    scopes: Mapping[Scope, ScopeListing]
+    companions: tuple[Companion, ...]
+    changed: frozenset[str]
+    arrangement: Arrangement
+
+
 def _use(node: Node) -> tuple[int, int]:
     usage = node.data.file.usage
     return -usage.access_count, -(usage.last_accessed_at or 0)
@@ -143,7 +154,15 @@ def build_tree(
     changed: frozenset[str] = frozenset(),
     arrangement: Arrangement = BY_NAME,
 ) -> MemoryTree:
-    """The tree of `view`. `changed` are the memory paths that wear the "edited by someone else" badge."""
+    """The tree of `view`. `changed` are the memory paths that wear the "edited by someone else" badge. With
+    few changes it costs little more than these."""
+    if previous.source is not None and not names_only:
+        from reverie.ui.memory.tree_patch import patched
+
+        tree = patched(view, previous, changed, arrangement)
+        if tree is not None:
+            return tree
+    source = None if names_only else Source(dict(view.scopes), view.companions, changed, arrangement)
     files: dict[str, Node] = {}
     folders: dict[str, Node] = {}
     old_roots = {node.key: node for node in previous.root.children}
@@ -155,7 +174,7 @@ def build_tree(
         companions = [companion for companion in view.companions if companion.scope is scope]
         build = _ScopeBuild(scope, previous, names_only, changed, files, folders, arrangement)
         roots.append(build.root(listing, companions, old_roots.get(scope.value)))
-    return MemoryTree(shared(previous.root, "", None, tuple(roots)), files, folders)
+    return MemoryTree(shared(previous.root, "", None, tuple(roots)), files, folders, source)
 
 
 def path_keys(path: str, *, folder: bool = False) -> tuple[str, ...]:
