@@ -79,8 +79,9 @@ class Heartbeat:
         self._last = now
 
 
-def measure(directory: Path, notes: int) -> list[str]:
-    """Open a window on a home of `notes` memories and measure; one line each."""
+def measure(directory: Path, notes: int, *, storm: bool) -> list[str]:
+    """Open a window on a home of `notes` memories and measure: a `storm` and a dream, or one change at a
+    time."""
     application = make_application()
     store = make_home(directory / "home", notes)
     profile = Profile.under(directory / "profile")
@@ -89,8 +90,8 @@ def measure(directory: Path, notes: int) -> list[str]:
     window.start()
     try:
         assert wait_for(lambda: is_loaded(window) and window.is_watching, 120_000)
-        wait_for(lambda: not any(lane.busy for lane in window.lanes.all()), 120_000)
-        return [_latency(window, store, notes), *_blocks(window, directory / "home", store)]
+        wait_for(lambda: not any(lane.busy for lane in window.lanes.all()), 300_000)
+        return _blocks(window, directory / "home", store) if storm else [_latency(window, store, notes)]
     finally:
         window.shut_down()
         application.processEvents()
