@@ -1,0 +1,204 @@
+"""A transcript of Claude Code as a person reads it (formats/claude-code.md section 8).
+
+One answer of the model stands on several lines: its words are one message. What nobody typed is `context`;
+a compaction is an event, the text that then stands for the past a `summary`; what a sub-agent said is `side`.
+What a rewind left behind is `undone`. An answer that no model gave is an `event`.
+
+Two looks at the file: the first finds the current branch, the second makes the messages; between them stand a
+few bytes for each line. Threading, failure: as `transcripts.reading` says; a file that vanished is an empty
+transcript.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reverie.transcripts.claude import (
+    Entry,
+    abandoned,
+    block_text,
+    blocks_of,
+    entries,
+    is_typed,
+    message_text,
+    result_text,
+    text_of,
+)
+from reverie.transcripts.codex_reading import SHOWN_CHARS
+from reverie.transcripts.pairing import Pairing
+from reverie.transcripts.reading import Message, MessageKind, Reading, Speaker, ToolUse
+
+_QUIET = frozenset({"turn_duration", "stop_hook_summary", "microcompact_boundary", "away_summary"})
+"""System records that tell a reader of the conversation nothing."""
+
+
+class ClaudeReadable:
+    """Implements `transcripts.reading.ReadableTranscript` for one transcript file, a sub-agent's too."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def messages(self, reading: Reading) -> Iterator[Message]:
+        with contextlib.suppress(FileNotFoundError):
+            is_abandoned = abandoned(self._path)
+            makes = _Messages()
+            for entry in entries(self._path, reading):
+                yield from makes.of(entry, undone=is_abandoned(entry))
+            yield from makes.rest()
+
+
+class _Messages:
+    """Makes messages of entries, in order. The words of an answer wait for the rest of it."""
+
+    def __init__(self) -> None:
+        self._pairing = Pairing()
+        self._words: Message | None = None
+        self._forked = False
+
+    def of(self, entry: Entry, *, undone: bool) -> Iterator[Message]:
+        words = self._words
+        if words is not None and (entry.kind != "assistant" or words.id != entry.response):
+            yield from self._flush()
+        yield from self._fork(entry)
+        if entry.kind == "assistant":
+            yield from self._answer(entry, undone)
+        elif entry.kind == "user":
+            yield from self._user(entry, undone)
+        else:
+            kind, text = _said_by_system(entry)
+            yield from self._put(_message(entry, "system", kind, text, undone))
+
+    def rest(self) -> Iterator[Message]:
+        yield from self._flush()
+        yield from self._pairing.rest()
+
+    def _fork(self, entry: Entry) -> Iterator[Message]:
+        origin = entry.row.get("forkedFrom")
+        if isinstance(origin, dict) and not self._forked:
+            self._forked = True
+            told = f"The session continues a copy of {text_of(origin.get('sessionId')) or 'another one'}."
+            yield from self._put(_message(entry, "system", "event", told, False))
+
+    def _answer(self, entry: Entry, undone: bool) -> Iterator[Message]:
+        model = "" if entry.synthetic else text_of(entry.message.get("model"))
+        for block in blocks_of(entry):
+            kind = block.get("type")
+            if kind in ("text", "image", "document"):
+                made = _message(entry, "assistant", "message", block_text(block), undone)
+                if entry.synthetic:
+                    yield from self._put(replace(made, speaker="system", kind="event"))
+                else:
+                    yield from self._say(replace(made, model=model))
+                continue
+            yield from self._flush()
+            if kind in ("thinking", "redacted_thinking"):
+                thought = text_of(block.get("thinking"))
+                yield from self._put(
+                    replace(_message(entry, "assistant", "reasoning", thought, undone), model=model)
+                )
+            elif kind in ("tool_use", "server_tool_use"):
+                shown, cut = _cut(_shown(block.get("input")))
+                tool = ToolUse(text_of(block.get("name")) or "?", shown)
+                made = replace(_message(entry, "tool", "tool", "", undone), tool=tool, model=model, cut=cut)
+                yield from self._pairing.put(made, call_id=text_of(block.get("id")))
+            elif isinstance(kind, str) and kind.endswith("_tool_result"):
+                yield from self._result(entry, block, undone)
+
+    def _user(self, entry: Entry, undone: bool) -> Iterator[Message]:
+        for block in blocks_of(entry):
+            if block.get("type") == "tool_result":
+                yield from self._result(entry, block, undone)
+        text = message_text(entry)
+        kind: MessageKind = "context"
+        if entry.row.get("isCompactSummary") is True:
+            kind = "summary"
+        elif is_typed(entry) or (entry.side and text and entry.row.get("isMeta") is not True):
+            kind = "message"
+        speaker: Speaker = "system" if kind == "summary" else "user"
+        yield from self._put(_message(entry, speaker, kind, text, undone))
+
+    def _result(self, entry: Entry, block: dict[str, Any], undone: bool) -> Iterator[Message]:
+        output = result_text(block.get("content")) or text_of(entry.row.get("toolUseResult"))
+        shown, cut = _cut(output)
+        failed = block.get("is_error") is True
+        late = replace(
+            _message(entry, "tool", "tool", "", undone), tool=ToolUse("?", "", shown, failed), cut=cut
+        )
+        yield from self._pairing.result(text_of(block.get("tool_use_id")), shown, is_error=failed, late=late)
+
+    def _say(self, message: Message) -> Iterator[Message]:
+        """Words of the model: those of one answer become one message."""
+        before = self._words
+        if before is None or not before.id:
+            yield from self._flush()
+            self._words = message
+            return
+        text, cut = _cut(f"{before.text}\n\n{message.text}" if message.text else before.text)
+        self._words = replace(before, text=text, cut=before.cut + message.cut + cut)
+
+    def _flush(self) -> Iterator[Message]:
+        words, self._words = self._words, None
+        if words is not None:
+            yield from self._put(words)
+
+    def _put(self, message: Message) -> Iterator[Message]:
+        if message.text:
+            yield from self._pairing.put(message)
+
+
+def _message(entry: Entry, speaker: Speaker, kind: MessageKind, text: str, undone: bool) -> Message:
+    shown, cut = _cut(text)
+    return Message(
+        0,
+        speaker,
+        kind,
+        shown,
+        id=entry.response or entry.uuid,
+        timestamp=entry.timestamp,
+        undone=undone,
+        side=entry.side,
+        cut=cut,
+    )
+
+
+def _said_by_system(entry: Entry) -> tuple[MessageKind, str]:
+    row = entry.row
+    if entry.kind == "attachment":
+        about = row.get("attachment")
+        if not isinstance(about, dict):
+            return "context", ""
+        words = result_text(about.get("content")) or _shown(
+            {name: value for name, value in about.items() if name != "type"}
+        )
+        return "context", f"[{text_of(about.get('type')) or 'attachment'}]\n{words}".strip()
+    subtype = text_of(row.get("subtype"))
+    if entry.is_compaction:
+        about = row.get("compactMetadata")
+        tokens = about.get("preTokens") if isinstance(about, dict) else None
+        size = f" It held {tokens:,} tokens." if isinstance(tokens, int) else ""
+        return "event", f"The conversation was compacted.{size}"
+    if subtype in _QUIET:
+        return "event", ""
+    if subtype == "memory_saved":
+        paths = row.get("writtenPaths")
+        listed = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+        return "event", f"Memory was saved: {', '.join(listed)}" if listed else "Memory was saved."
+    words = result_text(row.get("content")) or text_of(row.get("error"))
+    if subtype == "api_error":
+        return "event", f"The service failed: {words}" if words else "The service failed."
+    return "event", words
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == {}:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _cut(text: str) -> tuple[str, int]:
+    return text[:SHOWN_CHARS], max(0, len(text) - SHOWN_CHARS)
