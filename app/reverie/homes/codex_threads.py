@@ -32,7 +32,8 @@ _THREAD_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One thread. Times are UTC ms; `path` None where only the books know it."""
+    """One thread. Times are UTC ms; `path` None where only the books know it. `source`: what led it, as the
+    books say; empty where they do not."""
 
     id: str
     path: Path | None
@@ -42,6 +43,7 @@ class Thread:
     size: int = 0
     archived: bool = False
     subagent: bool = False
+    source: str = ""
     memory_mode: str = ""
     git_branch: str = ""
 
@@ -126,6 +128,7 @@ def _told(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str]) -> T
         updated_at=thread.updated_at or (updated * 1000 if isinstance(updated, int) else None),
         archived=thread.archived or bool(row.get("archived")),
         subagent=isinstance(source, str) and "subagent" in source,
+        source=_text(source),
         memory_mode=_text(row.get("memory_mode")),
         git_branch=_text(row.get("git_branch")),
     )

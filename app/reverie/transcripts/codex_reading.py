@@ -42,7 +42,7 @@ _EVENTS = {
 
 
 @dataclass(slots=True)
-class _Plan:
+class Plan:
     """What the first look found: `events` whether the words of events count; `undone` the ranges of lines
     (from, up to and without) that were rolled back."""
 
@@ -61,7 +61,7 @@ class CodexReadable:
 
     def messages(self, reading: Reading) -> Iterator[Message]:
         with contextlib.suppress(FileNotFoundError):
-            plan = _planned(self._path)
+            plan = planned(self._path)
             pairing, metas = Pairing(), 0
             for record in records(self._path, reading):
                 metas += record.kind == "session_meta"
@@ -70,8 +70,9 @@ class CodexReadable:
             yield from pairing.rest()
 
 
-def _planned(path: Path) -> _Plan:
-    plan, typed = _Plan(), list[int]()
+def planned(path: Path) -> Plan:
+    """The first look at a rollout. Raises `FileNotFoundError`, `Unavailable`."""
+    plan, typed = Plan(), list[int]()
     for number, raw in enumerate(transcript_lines(path, lambda: None), start=1):
         # Parsing every line would cost most of the time until the first message is there.
         if not any(mark in raw for mark in (_MARKS if plan.events else _MARKS[:2])):

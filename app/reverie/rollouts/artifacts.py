@@ -1,0 +1,179 @@
+"""The files of one directory's memory that stage one makes: a trace per thread, and the index of the newest
+(formats/codex.md section 2).
+
+Pure: from what lies in `memory/` now to what shall lie there. A trace whose name gives no thread is nobody's
+here and stays. Traces that the agent itself wrote count like Reverie's own: their header tells when.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from reverie.homes.codex_names import thread_of_trace, trace_name
+from reverie.rollouts.sizes import cut_summary
+
+KEPT = 10
+TRACES = "trace_summaries"
+INDEX = "memory_summary.md"
+HANDBOOK = "MEMORY.md"
+OLD_HANDBOOK = "consolidated.md"
+SKILLS = "skills"
+_LINE = re.compile(r"^- (?P<summary>.*) \(trace: `(?P<thread>[^`]+)`\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class TraceHeader:
+    """The lines before a trace's text. `updated_at` UTC ms; None where it does not say."""
+
+    thread_id: str
+    cwd: str
+    rollout_path: str
+    updated_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewTrace:
+    """One thread's memory, ready to be written."""
+
+    header: TraceHeader
+    title: str
+    trace: str
+    summary: str
+
+    @property
+    def rel(self) -> str:
+        return f"{TRACES}/{trace_name(self.header.thread_id, self.title)}"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTrace:
+    """One line of the index and where its trace lies."""
+
+    thread_id: str
+    rel: str
+    updated_at: int
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What shall lie in `memory/`: bytes by name, None for what goes. Only what differs. `kept`, newest
+    first, are the lines of the index."""
+
+    files: Mapping[str, bytes | None]
+    kept: tuple[KeptTrace, ...]
+    pruned: tuple[str, ...]
+
+
+def laid_out(before: Mapping[str, bytes], new: Iterable[NewTrace], summaries: Mapping[str, str]) -> Layout:
+    """Add `new` to the directory, prune it to the ten newest threads, rebuild the index.
+
+    `before`: every trace file and the index, by name below `memory/`. `summaries`: what is known of other
+    threads' summaries; else the index as it stands tells, else the trace itself.
+    """
+    files = {rel: data for rel, data in before.items() if rel.startswith(f"{TRACES}/")}
+    told = {**_told(before.get(INDEX, b"")), **summaries}
+    for trace in new:
+        for rel in [rel for rel in files if _thread(rel) == trace.header.thread_id]:
+            del files[rel]
+        files[trace.rel] = trace_bytes(trace)
+        told[trace.header.thread_id] = trace.summary
+    by_thread: dict[str, list[KeptTrace]] = {}
+    for rel, data in files.items():
+        if _thread(rel):
+            kept = _kept(rel, data, told)
+            by_thread.setdefault(kept.thread_id, []).append(kept)
+    newest = [max(found, key=lambda each: (each.updated_at, each.rel)) for found in by_thread.values()]
+    ordered = sorted(newest, key=lambda each: (-each.updated_at, each.thread_id))[:KEPT]
+    stay = {kept.rel for kept in ordered}
+    pruned = sorted(rel for rel in files if _thread(rel) and rel not in stay)
+    after = {rel: data for rel, data in files.items() if rel not in pruned}
+    after[INDEX] = index_text(ordered).encode()
+    changes: dict[str, bytes | None] = {rel: data for rel, data in after.items() if before.get(rel) != data}
+    gone = [rel for rel in before if rel not in after]
+    return Layout({**changes, **dict.fromkeys(gone)}, tuple(ordered), tuple(pruned))
+
+
+def trace_bytes(trace: NewTrace) -> bytes:
+    """The file of one trace, exactly."""
+    header = trace.header
+    lines = [
+        f"thread_id: {_one_line(header.thread_id)}",
+        f"cwd: {_one_line(header.cwd)}",
+        f"rollout_path: {_one_line(header.rollout_path)}",
+    ]
+    if header.updated_at is not None:
+        lines.append(f"updated_at: {rfc3339(header.updated_at)}")
+    return ("\n".join(lines) + f"\n\n{trace.trace.strip()}\n").encode("utf-8", "surrogateescape")
+
+
+def index_text(kept: Iterable[KeptTrace]) -> str:
+    """`memory_summary.md`, exactly."""
+    lines = [f"- {each.summary} (trace: `{each.thread_id}`)" for each in kept]
+    if not lines:
+        return "# Memory Summary\n\nNo memory traces yet.\n"
+    told = "\n".join(lines)
+    return f"# Memory Summary\n\nMap of concise summaries to trace IDs (latest first):\n\n{told}\n"
+
+
+def parse_header(data: bytes) -> TraceHeader:
+    """The header of a trace file; what it does not say is empty."""
+    head = data[:8192].decode("utf-8", "surrogateescape").partition("\n\n")[0]
+    found: dict[str, str] = {}
+    for line in head.splitlines():
+        name, colon, value = line.partition(":")
+        if colon:
+            found.setdefault(name.strip(), value.strip())
+    return TraceHeader(
+        found.get("thread_id", ""),
+        found.get("cwd", ""),
+        found.get("rollout_path", ""),
+        parse_rfc3339(found.get("updated_at", "")),
+    )
+
+
+def body_of(data: bytes) -> str:
+    """The text of a trace file without its header."""
+    text = data.decode("utf-8", "replace")
+    head, _blank, rest = text.partition("\n\n")
+    return rest if head.startswith("thread_id:") else text
+
+
+def rfc3339(ms: int) -> str:
+    return datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
+
+
+def parse_rfc3339(text: str) -> int | None:
+    try:
+        found = datetime.fromisoformat(text)
+        return int(found.timestamp() * 1000) if found.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _thread(rel: str) -> str:
+    return thread_of_trace(rel.removeprefix(f"{TRACES}/")) if rel.count("/") == 1 else ""
+
+
+def _kept(rel: str, data: bytes, told: Mapping[str, str]) -> KeptTrace:
+    thread_id = _thread(rel)
+    summary = told.get(thread_id) or _first_line(data)
+    return KeptTrace(thread_id, rel, parse_header(data).updated_at or 0, summary)
+
+
+def _told(index: bytes) -> dict[str, str]:
+    """The summaries in the index as it stands."""
+    found = (_LINE.match(line) for line in index.decode("utf-8", "replace").splitlines())
+    return {match["thread"]: match["summary"] for match in found if match}
+
+
+def _first_line(data: bytes) -> str:
+    lines = (line.strip("# \t\r") for line in body_of(data).splitlines())
+    return cut_summary(next((" ".join(line.split()) for line in lines if line), "no summary"))
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", " ").replace("\n", " ")

@@ -1,0 +1,155 @@
+"""What Reverie knows of extraction in one Codex home: a row per thread, and which directories wait for their
+consolidation. In a database of Reverie's own, never in the agent's.
+
+The files in the home are the truth; a row only keeps a thread from being extracted again, and tells its
+summary. So a lost database costs work and no memory. Every call opens its own connection: any thread, any
+process. Failure: `Busy`, `Unavailable`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.errors import Busy, MendableError, Unavailable
+from reverie.files.directory import ensure_private
+
+_BUSY_TIMEOUT_S = 5.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS traces (
+    thread_id TEXT PRIMARY KEY,
+    bucket TEXT NOT NULL,
+    cwd TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    source_updated_at INTEGER NOT NULL,
+    generated_at INTEGER NOT NULL,
+    run_id TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS directories (
+    bucket TEXT PRIMARY KEY,
+    cwd TEXT NOT NULL,
+    waits_since INTEGER,
+    consolidated_at INTEGER,
+    outcome TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """One extracted thread. Times UTC ms; `source_updated_at`: of the rollout that was read."""
+
+    thread_id: str
+    bucket: str
+    cwd: str
+    summary: str
+    source_updated_at: int
+    generated_at: int
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryRow:
+    """One working directory. `waits_since`: traces came after its last consolidation; None: they did not."""
+
+    bucket: str
+    cwd: str
+    waits_since: int | None
+    consolidated_at: int | None
+    outcome: str
+
+
+class ExtractState:
+    """The rows of one home. Nothing is created before the first row."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+
+    def rows(self) -> Mapping[str, TraceRow]:
+        """Every extracted thread, by its id."""
+        if not self._database.exists():
+            return {}
+        with self._connected(create=False) as connection:
+            found = connection.execute(
+                "SELECT thread_id, bucket, cwd, summary, source_updated_at, generated_at, run_id FROM traces"
+            )
+            return {row[0]: TraceRow(*row) for row in found}
+
+    def directories(self) -> Mapping[str, DirectoryRow]:
+        """Every directory that was touched, by its bucket."""
+        if not self._database.exists():
+            return {}
+        with self._connected(create=False) as connection:
+            found = connection.execute(
+                "SELECT bucket, cwd, waits_since, consolidated_at, outcome FROM directories"
+            )
+            return {row[0]: DirectoryRow(*row) for row in found}
+
+    def put(self, row: TraceRow) -> None:
+        """Keep a row; its directory waits from now on."""
+        with self._connected(create=True) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(
+                "INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    row.thread_id,
+                    row.bucket,
+                    row.cwd,
+                    row.summary,
+                    row.source_updated_at,
+                    row.generated_at,
+                    row.run_id,
+                ),
+            )
+            connection.execute(
+                "INSERT INTO directories (bucket, cwd, waits_since) VALUES (?, ?, ?)"
+                " ON CONFLICT (bucket) DO UPDATE SET cwd = excluded.cwd, waits_since = excluded.waits_since",
+                (row.bucket, row.cwd, row.generated_at),
+            )
+            connection.execute("COMMIT")
+
+    def consolidated(self, bucket: str, *, at: int, outcome: str, done: bool) -> None:
+        """Note how the consolidation of a directory ended; `done`: nothing of it waits any more."""
+        with self._connected(create=True) as connection:
+            connection.execute(
+                "UPDATE directories SET consolidated_at = ?, outcome = ?,"
+                " waits_since = CASE WHEN ? THEN NULL ELSE waits_since END WHERE bucket = ?",
+                (at, outcome, done, bucket),
+            )
+
+    @contextlib.contextmanager
+    def _connected(self, *, create: bool) -> Iterator[sqlite3.Connection]:
+        if create:
+            ensure_private(self._database.parent)
+        try:
+            connection = sqlite3.connect(
+                f"{self._database.absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
+                uri=True,
+                timeout=_BUSY_TIMEOUT_S,
+                isolation_level=None,
+            )
+            try:
+                # Not only when it is made: a process may die between the file and its tables.
+                connection.executescript(_SCHEMA)
+                yield connection
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise _in_words(error, self._database) from error
+
+
+def _in_words(error: sqlite3.Error, database: Path) -> MendableError:
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+        return Busy(
+            "The list of extracted threads is in use.",
+            cause=f"Another process kept {database.name} locked for {_BUSY_TIMEOUT_S:g} seconds.",
+            next_step="Try again.",
+        )
+    return Unavailable(
+        "The list of extracted threads cannot be used.",
+        cause=f"SQLite says about {database}: {error}.",
+        next_step="Check the disk. If it stays, delete that file: it holds no memories.",
+    )
