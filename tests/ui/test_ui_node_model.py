@@ -89,6 +89,29 @@ def test_a_changed_row_is_told_and_nothing_else_is(qtbot: Any, qtmodeltester: An
     assert changed == [(1, 2)]
 
 
+def test_all_rows_are_told_once_for_each_level_that_was_asked_for(qapp: object) -> None:
+    model = NodeModel()
+    inner = tuple(Node(f"i{number}", None) for number in range(3))
+    model.set_tree(Node("", None, (Node("open", 1, inner), Node("shut", 1, inner))))
+    assert not model.index_of(("open", "i1"), made=True).isValid(), "nobody asked for it"
+    assert model.index_of(("open", "i1")).isValid()
+    assert model.index_of(("open", "i1"), made=True).isValid()
+    changed: list[tuple[int, int]] = []
+    model.dataChanged.connect(lambda first, last: changed.append((first.row(), last.row())))
+    model.touch_all()
+    assert changed == [(0, 1), (0, 2)]
+
+
+def test_many_runs_of_changed_rows_are_told_as_one(qapp: object) -> None:
+    model = NodeModel()
+    model.set_tree(Node("", None, tuple(Node(f"n{number:02d}", 0) for number in range(40))))
+    shown(model)
+    changed: list[tuple[int, int]] = []
+    model.dataChanged.connect(lambda first, last: changed.append((first.row(), last.row())))
+    model.set_tree(Node("", None, tuple(Node(f"n{number:02d}", number % 2) for number in range(40))))
+    assert changed == [(1, 39)]
+
+
 def test_a_wide_level_shows_a_batch_and_more_on_demand(
     qtbot: Any, qtmodeltester: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

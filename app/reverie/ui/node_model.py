@@ -21,6 +21,8 @@ from reverie.ui.rows import Insert, Move, Node, Remove, steps
 AnyIndex = QModelIndex | QPersistentModelIndex
 
 BATCH = 500
+# A view takes as long for a row as for a thousand: beyond so many runs of changed rows they are told as one.
+MOST_RANGES = 8
 _NOWHERE = QModelIndex()
 # Enum arithmetic costs microseconds a time and flags are asked for per row: computed once.
 LEAF_FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
@@ -95,11 +97,13 @@ class NodeModel(QAbstractItemModel):
             row = row.parent
         return tuple(reversed(path))
 
-    def index_of(self, keys: Sequence[str], *, reveal: bool = False) -> QModelIndex:
+    def index_of(self, keys: Sequence[str], *, reveal: bool = False, made: bool = False) -> QModelIndex:
         """The index at a path of keys, invalid if there is none (or if it lies beyond a limit and not
-        `reveal`)."""
+        `reveal`, or, with `made`, on a level that nobody asked for yet)."""
         level = self._root
         for key in keys:
+            if made and level.children is None:
+                return QModelIndex()
             place = next((row for row, child in enumerate(level.node.children) if child.key == key), None)
             if place is None:
                 return QModelIndex()
@@ -173,7 +177,17 @@ class NodeModel(QAbstractItemModel):
         if index.isValid():
             self.dataChanged.emit(index, index)
 
+    def touch_all(self) -> None:
+        """Say that any row may look different for a reason outside its node: once for each level that
+        somebody asked for."""
+        for level in [self._root, *self._rows.values()]:
+            if level.children:
+                self._tell(level.children, 0, len(level.children) - 1)
+
     # Rows
+
+    def _tell(self, rows: list[_Row], first: int, last: int) -> None:
+        self.dataChanged.emit(self._index(rows[first]), self._index(rows[last]))
 
     def _row(self, index: AnyIndex) -> _Row | None:
         if not index.isValid():
@@ -235,8 +249,11 @@ class NodeModel(QAbstractItemModel):
             row.node = child
         # The rows beyond the limit are read from here, so it must be right before anything is told.
         level.node = Node(level.node.key, level.node.data, node.children)
-        for first, last in _ranges(changed):
-            self.dataChanged.emit(self._index(level.children[first]), self._index(level.children[last]))
+        ranges = list(_ranges(changed))
+        if len(ranges) > MOST_RANGES:
+            ranges = [(changed[0], changed[-1])]
+        for first, last in ranges:
+            self._tell(level.children, first, last)
 
     def _update_count(self, level: _Row, node: Node, target: int) -> None:
         """Nobody holds an index of this level: only the number of rows is known outside."""

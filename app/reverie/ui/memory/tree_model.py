@@ -66,6 +66,9 @@ _FILE_FLAGS = LEAF_FLAGS | _ROW_FLAGS
 _FOLDER_FLAGS = BRANCH_FLAGS | _ROW_FLAGS | Qt.ItemFlag.ItemIsDropEnabled
 _SCOPE_FLAGS = BRANCH_FLAGS | Qt.ItemFlag.ItemIsDropEnabled
 
+# So many rows are told one by one.
+_FEW = 50
+
 
 class MemoryTreeModel(NodeModel):
     """Three roots: Workspace, Project, Global. Call `show_tree`; mark unsaved files with `set_modified`.
@@ -105,9 +108,13 @@ class MemoryTreeModel(NodeModel):
     def set_lint(self, findings: Mapping[str, tuple[LintFinding, ...]]) -> None:
         """What there is to look at in the memories, by memory path; only rows that change are drawn anew."""
         before, self._lint = self._lint, findings
-        for path in before.keys() | findings.keys():
-            if before.get(path) != findings.get(path):
-                self.touch(self.index_at(path))
+        paths = before.keys() | findings.keys()
+        changed = [path for path in paths if before.get(path) != findings.get(path)]
+        if len(changed) > _FEW:
+            self.touch_all()
+            return
+        for path in changed:
+            self.touch(self.index_of(path_keys(path), made=True))
 
     def index_at(self, path: str, *, reveal: bool = False) -> QModelIndex:
         """The row of a memory path, whether it is a file, a folder or a scope root."""
