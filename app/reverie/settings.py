@@ -127,6 +127,22 @@ class System1Settings(_Section):
     """So many traces, and so many bytes of them, stay; only those that Reverie wrote are ever removed."""
 
 
+class NotesSettings(_Section):
+    """Session notes, kept by thresholds: one file per session of Claude Code."""
+
+    enabled: bool = False
+    model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
+    """`rules`, `PROVIDER:MODEL`; empty: the model that the agent itself uses, where it can be reached, else
+    rules."""
+    start_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
+    """Notes begin once the context of a session is so large."""
+    growth_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 5_000
+    """By so much the context has to grow between two updates."""
+    tool_calls: Annotated[int, Field(ge=1, le=1000)] = 3
+    """So many tool calls make an update due; the end of an answer does as well."""
+    time_limit_s: Annotated[float, Field(ge=1, le=3600)] = 120
+
+
 class WindowSettings(_Section):
     """How the window looks. `ui/look.py` reads the first three by itself, before this module is imported."""
 
@@ -150,6 +166,7 @@ class Settings(_Section):
     providers: ProvidersSettings = ProvidersSettings()
     background: BackgroundTable = BackgroundTable()
     system1: System1Settings = System1Settings()
+    notes: NotesSettings = NotesSettings()
     window: WindowSettings = WindowSettings()
 
 

@@ -25,6 +25,7 @@ from reverie.homes.base import (
     HomeContents,
     LostStore,
     MemoryKinds,
+    NotesPlace,
     Orphan,
     Project,
     ProjectGap,
@@ -157,6 +158,9 @@ class ForeignHome:
 
     def writer_wishes(self, workspace_id: str) -> WriterWishes:
         return WriterWishes()
+
+    def notes_place(self, session_id: str) -> NotesPlace | None:
+        return None
 
     def dump_places(self) -> DumpPlaces | None:
         return None

@@ -268,6 +268,22 @@ class WriterPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class NotesPlace:
+    """Where the notes of one session lie: `rel` below `root`, a scope root of the home. `transcript` is the
+    session's; `template` and `prompt` are a person's own texts for all sessions. Nothing here need exist."""
+
+    root: ScopeRoot
+    rel: str
+    transcript: Path
+    template: Path
+    prompt: Path
+
+    @property
+    def file(self) -> Path:
+        return self.root.directory / self.rel
+
+
+@dataclass(frozen=True, slots=True)
 class DumpPlaces:
     """Where the agent leaves traces of its memory writer. `root` need not exist; `directories` do, each with
     the id of the workspace it is about."""
@@ -397,6 +413,10 @@ class Home(Protocol):
     def writer_place(self, workspace_id: str) -> WriterPlace | None:
         """Where the agent's memory writer keeps its things; None: this agent has none. Raises `Unavailable`
         for an id that cannot be a directory name."""
+
+    def notes_place(self, session_id: str) -> NotesPlace | None:
+        """Where the notes of a session lie; None: no such session, or this agent keeps no notes. Raises
+        `Unavailable` for an id that cannot be a directory name."""
 
     def dump_places(self) -> DumpPlaces | None:
         """The trace dumps on disk, of workspaces that are listed or not; None: this agent makes none."""

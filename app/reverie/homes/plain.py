@@ -18,6 +18,7 @@ from reverie.homes.base import (
     FileRule,
     LostStore,
     MemoryKinds,
+    NotesPlace,
     Scope,
     ScopeContext,
     ScopeRoot,
@@ -108,6 +109,9 @@ class PlainHome:
 
     def writer_wishes(self, workspace_id: str) -> WriterWishes:
         return WriterWishes(enabled=False)
+
+    def notes_place(self, session_id: str) -> NotesPlace | None:
+        return None
 
     def dump_places(self) -> DumpPlaces | None:
         return None
