@@ -283,3 +283,6 @@ def test_at_any_width_nothing_is_cut_off(windows: Windows, home: Path) -> None:
             assert right < width, (width, label.text())
             assert label.height() >= label.heightForWidth(label.width()), (width, label.text())
         assert driver.footer.button.mapTo(driver.tab, driver.footer.button.rect().topRight()).x() < width
+        assert driver.footer.width() >= 300, width
+        assert driver.pane.path.width() >= 64, width
+        assert driver.pane.text.height() >= 96, width

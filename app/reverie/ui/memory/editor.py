@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _MEASURE_MS = 120
 _COMPACT = 460
+_LEAST_PATH = 64
+_LEAST_TEXT = 96
 
 
 class EditorPane(QWidget):
@@ -53,6 +55,7 @@ class EditorPane(QWidget):
         self._measured: tuple[object, ...] = ()
         self._own: tuple[QAction, ...] = ()
         self.path = ElidedLabel()
+        self.path.setMinimumWidth(_LEAST_PATH)
         self.mark = QLabel(self.tr("edited"))
         self.mark.setToolTip(self.tr("Not saved yet"))
         self.gauge = SizeGauge()
@@ -100,6 +103,7 @@ class EditorPane(QWidget):
             column.addWidget(bar)
         column.addLayout(self.view.above)
         column.addWidget(self.view.body, 1)
+        self.view.body.setMinimumHeight(_LEAST_TEXT)
         blank = QWidget()
         around = QVBoxLayout(blank)
         around.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)

@@ -41,7 +41,7 @@ class SizeGauge(QWidget):
         self._tokens = 0
         self._compact = False
         self.setFont(tabular(self.font()))
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def show_size(self, size: int, cap: int, tokens: int) -> None:
         """`size` and `cap` in bytes, `tokens` as design.md estimates them."""
@@ -95,9 +95,16 @@ class SizeGauge(QWidget):
         return max(0, self._cap - self._size)
 
     def sizeHint(self) -> QSize:
+        return self._room_for(self.text)
+
+    def minimumSizeHint(self) -> QSize:
+        """It is compact before anything else gives way."""
+        return self._room_for(human_size(self._size))
+
+    def _room_for(self, text: str) -> QSize:
         metrics = QFontMetrics(self.font())
         bar = _BAR + GAP if self._cap else 0
-        return QSize(metrics.horizontalAdvance(self.text) + bar + 2, metrics.height() + UNIT)
+        return QSize(metrics.horizontalAdvance(text) + bar + 2, metrics.height() + UNIT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = theme_of(self.palette())

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 SIDE_BY_SIDE = 640
 LEFT_WIDTH = 490
 NARROWEST = 320
+_LEAST_COLUMN = 300
 
 
 class MemoryTab(QWidget):
@@ -100,7 +101,7 @@ class MemoryTab(QWidget):
         self._connect()
 
     def _lay_out(self) -> None:
-        left = _Column()
+        self._left = left = _Column()
         column = QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -391,7 +392,8 @@ class MemoryTab(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        wide = event.size().width() >= SIDE_BY_SIDE
+        needed = sum(pane.minimumSizeHint().width() for pane in (self._left, self.pane))
+        wide = event.size().width() >= max(SIDE_BY_SIDE, needed + self.splitter.handleWidth())
         orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
         if self.splitter.orientation() != orientation:
             self.splitter.setOrientation(orientation)
@@ -410,10 +412,12 @@ class MemoryTab(QWidget):
 
 
 class _Column(QWidget):
-    """What stands below each other is never squeezed so that a wrapped line is cut off."""
+    """What stands below each other is never squeezed so that a wrapped line is cut off, nor the tree and the
+    footer so that they are of no use."""
 
     def minimumSizeHint(self) -> QSize:
         hint, layout = super().minimumSizeHint(), self.layout()
+        width = max(hint.width(), _LEAST_COLUMN)
         if layout is None or not layout.hasHeightForWidth():
-            return hint
-        return QSize(hint.width(), max(hint.height(), layout.minimumHeightForWidth(max(1, self.width()))))
+            return QSize(width, hint.height())
+        return QSize(width, max(hint.height(), layout.minimumHeightForWidth(max(1, self.width()))))
