@@ -265,8 +265,9 @@ def test_the_transcript_opens_at_the_message_that_triggered_the_run(windows: Win
     dialog = tab.transcript
     assert dialog is not None
     driver.until(lambda: dialog.is_read)
-    assert "triggered by the selected message" in dialog.title.text()
-    assert dialog.tree.currentItem() is not None
+    assert "triggered by this message" in dialog.title.text()
+    text = dialog.view.text
+    assert text.message(text.current()).id == tab.detail.shown.detail.facts.trigger_message_id
     dialog.close()
 
 

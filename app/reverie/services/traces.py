@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +28,9 @@ from reverie.errors import Ambiguous, MendableError, StoreError
 
 if TYPE_CHECKING:
     from reverie.services.parts import HomeParts
-    from reverie.transcripts.turns import Turn
 
 MOST_ENTRIES = 5_000
 _NAME = re.compile(r"(?P<started>\d{1,16})(?P<rest>[-_].*)?\.json", re.ASCII)
-_TURNS_BEFORE, _TURNS_AFTER = 40, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +105,6 @@ class TraceDetail:
     timeline: Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptPart:
-    """What was said around a message; `place` is its position in `turns`, -1 where it is not found."""
-
-    turns: tuple[Turn, ...]
-    place: int
-
-
 class TraceDesk:
     """The traces of one home."""
 
@@ -185,24 +174,6 @@ class TraceDesk:
                 next_step="Name one in full.",
             )
         return found[0]
-
-    def transcript_around(self, workspace_id: str, message_id: str) -> TranscriptPart:
-        """What was said around the message that triggered a run. Raises `Unavailable`."""
-        transcript = self._parts.home.transcript(workspace_id)
-        before: deque[Turn] = deque(maxlen=_TURNS_BEFORE + 1)
-        turns: list[Turn] = []
-        place = -1
-        for turn in transcript.turns() if transcript is not None else ():
-            if place >= 0:
-                turns.append(turn)
-                if len(turns) > place + _TURNS_AFTER:
-                    break
-                continue
-            before.append(turn)
-            if turn.id == message_id:
-                turns = list(before)
-                place = len(turns) - 1
-        return TranscriptPart(tuple(turns or before), place)
 
     def _own_entries(self) -> Iterator[TraceEntry]:
         directory = self._parts.profile.traces(self._parts.home_id)

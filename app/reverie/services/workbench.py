@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from reverie.services.seen import SeenLog
     from reverie.services.timeline import TimelineDesk
     from reverie.services.traces import TraceDesk
+    from reverie.services.transcripts import TranscriptDesk
     from reverie.services.trash import TrashDesk
     from reverie.settings import Settings
 
@@ -391,6 +392,13 @@ class Workbench:
         from reverie.services.traces import TraceDesk
 
         return TraceDesk(self.parts)
+
+    @cached_property
+    def transcripts(self) -> TranscriptDesk:
+        """The transcripts of this home."""
+        from reverie.services.transcripts import TranscriptDesk
+
+        return TranscriptDesk(self.parts)
 
     @cached_property
     def duplicates(self) -> DuplicateDesk:

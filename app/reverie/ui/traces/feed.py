@@ -85,10 +85,8 @@ class TraceFeed(QObject):
 
     def start(self) -> None:
         """The list is looked at: read it; once."""
-        if self._lane is None and not self._stopped:
-            self._lane = Lane("traces", self)
-            for session in self._sessions:
-                self._read(session)
+        if not self._stopped:
+            _ = self.lane
 
     def submit(
         self,
@@ -114,6 +112,15 @@ class TraceFeed(QObject):
                 progress=progress,
                 group=group,
             )
+
+    @property
+    def lane(self) -> Lane:
+        """The lane of the traces; made now where nobody looked yet."""
+        if self._lane is None:
+            self._lane = Lane("traces", self)
+            for session in self._sessions:
+                self._read(session)
+        return self._lane
 
     def cancel(self, group: str) -> None:
         if self._lane is not None:

@@ -163,10 +163,10 @@ class TracesTab(QWidget):
         if shown is None or wanted is None:
             return
         if self.transcript is None:
-            self.transcript = TranscriptDialog(self.feed, self)
+            self.transcript = TranscriptDialog(self.feed, self._icons, self)
         facts = shown.detail.facts
         self.transcript.open_at(
-            wanted.session.workbench.traces, wanted.row.workspace_id, facts.trigger_message_id
+            wanted.session.workbench.transcripts, wanted.row.workspace_id, facts.trigger_message_id
         )
 
     def compare_selected(self) -> None:

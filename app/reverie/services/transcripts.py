@@ -1,0 +1,53 @@
+"""The transcripts of a home: listed without opening any, opened one at a time, titles read on demand.
+
+Looking only: nothing is written. Threading: blocks on disk; any thread but the GUI's. Failure:
+`MendableError`; a title that cannot be read is empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reverie.errors import MendableError
+from reverie.homes.base import Source
+from reverie.transcripts.paging import PagedTranscript
+
+if TYPE_CHECKING:
+    from reverie.homes.base import AgentJob
+    from reverie.services.parts import HomeParts
+
+
+class TranscriptDesk:
+    """The transcripts of one home, and the books its agent keeps of jobs over them."""
+
+    def __init__(self, parts: HomeParts) -> None:
+        self._parts = parts
+
+    def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
+        """Those of one project, or all; newest first."""
+        return self._parts.home.sources(project_path)
+
+    def title(self, source: Source) -> str:
+        """What it is about; empty where nothing tells."""
+        try:
+            return self._parts.home.source_title(source)
+        except (MendableError, OSError):
+            return ""
+
+    def open(self, source: Source) -> PagedTranscript:
+        """To read page by page; opening reads nothing yet."""
+        return PagedTranscript(self._parts.home.open_source(source), source.path)
+
+    def of_workspace(self, workspace_id: str) -> Source | None:
+        """The transcript of a workspace, listed or not; None: it has none. Raises `Unavailable`."""
+        for source in self.sources():
+            if source.id == workspace_id:
+                return source
+        place = self._parts.home.session(workspace_id)
+        if place is None or not any((place.directory / name).exists() for name in place.files):
+            return None
+        return Source(workspace_id, "session", place.directory)
+
+    def jobs(self) -> tuple[AgentJob, ...]:
+        """The agent's own books of background jobs, newest first."""
+        return self._parts.home.agent_jobs()

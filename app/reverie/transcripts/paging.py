@@ -1,0 +1,179 @@
+"""A long transcript page by page: what a viewer shows of it, and where in it something stands.
+
+Pages follow each other at the cost of reading on; a page before the last one costs reading from the start
+again. No more than a page is kept, and for the end of a transcript no more than a page before it. A search
+reads through on its own, so that it disturbs no page.
+
+Threading: any thread but the GUI's, one at a time. Failure: as `transcripts.reading` says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie.transcripts.reading import Message, ReadableTranscript, Reading
+
+PAGE_MESSAGES = 120
+PAGE_CHARS = 150_000
+
+Check = Callable[[], object]
+Wanted = Callable[[Message], bool]
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What became of the lines read so far."""
+
+    lines: int = 0
+    unknown: int = 0
+    broken: int = 0
+    half_written: bool = False
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Messages in order, numbered without a gap. `at_end`: none follows for now."""
+
+    messages: tuple[Message, ...]
+    at_end: bool
+    facts: Facts
+
+
+class PagedTranscript:
+    """One transcript. `path` is its file, or the directory its files lie in."""
+
+    def __init__(self, readable: ReadableTranscript, path: Path) -> None:
+        self._readable = readable
+        self._path = path
+        self._reading = Reading()
+        self._rest: Iterator[Message] | None = None
+        self._next = 0
+        self._pushed: Message | None = None
+
+    def page(
+        self, start: int, check: Check, *, messages: int = PAGE_MESSAGES, chars: int = PAGE_CHARS
+    ) -> Page:
+        """The messages from number `start` on: at most `messages`, and about `chars` characters. A page is
+        not empty unless nothing is there."""
+        position = self._pushed.number if self._pushed is not None else self._next
+        if self._rest is None or start < position:
+            self._begin()
+        found: list[Message] = []
+        held, at_end = 0, False
+        while len(found) < messages and held < chars:
+            check()
+            message = self._take()
+            if message is None:
+                at_end = True
+                break
+            if message.number >= start:
+                found.append(message)
+                held += weight(message)
+        if not at_end:
+            self._pushed = self._take()
+            at_end = self._pushed is None
+        facts = self._facts()
+        if at_end:
+            self._rest = None  # what is appended later is read from the start: lines may have changed since
+        return Page(tuple(found), at_end, facts)
+
+    def last(self, check: Check, *, messages: int = PAGE_MESSAGES) -> Page:
+        """The last messages."""
+        self._begin()
+        kept: deque[Message] = deque(maxlen=messages)
+        while (message := self._take()) is not None:
+            check()
+            kept.append(message)
+        self._rest = None
+        chars = 0
+        for place in range(len(kept) - 1, -1, -1):
+            chars += weight(kept[place])
+            if chars > PAGE_CHARS and place < len(kept) - 1:
+                kept = deque(list(kept)[place + 1 :])
+                break
+        return Page(tuple(kept), True, self._facts())
+
+    def find(self, wanted: Wanted, number: int, check: Check, *, back: bool = False) -> int | None:
+        """The number of the message nearest behind `number` (with `back`: before it) that is wanted; where
+        there is none, the first (the last) one of all. None: no message is."""
+        nearest: int | None = None
+        other: int | None = None
+        for message in self._readable.messages(Reading()):
+            check()
+            if back and nearest is not None and message.number >= number:
+                return nearest
+            if not wanted(message):
+                continue
+            if back:
+                if message.number < number:
+                    nearest = message.number
+                else:
+                    other = message.number
+            elif message.number > number:
+                return message.number
+            elif other is None:
+                other = message.number
+        return nearest if nearest is not None else other
+
+    def stamp(self) -> Stamp:
+        """Changes whenever the transcript does; empty where nothing is there."""
+        with contextlib.suppress(NotADirectoryError, FileNotFoundError), os.scandir(self._path) as entries:
+            names = sorted(entry.path for entry in entries if entry.name.endswith(".jsonl"))
+            return tuple(each for name in names for each in _stamped(name))
+        return tuple(_stamped(str(self._path)))
+
+    def _begin(self) -> None:
+        self._reading = Reading()
+        self._rest = self._readable.messages(self._reading)
+        self._next, self._pushed = 0, None
+
+    def _take(self) -> Message | None:
+        if self._pushed is not None:
+            message, self._pushed = self._pushed, None
+            return message
+        found = next(self._rest, None) if self._rest is not None else None
+        if found is not None:
+            self._next = found.number + 1
+        return found
+
+    def _facts(self) -> Facts:
+        reading = self._reading
+        return Facts(
+            reading.lines, reading.unknown, reading.broken, reading.half_written, tuple(reading.problems)
+        )
+
+
+def weight(message: Message) -> int:
+    """How many characters a message holds."""
+    tool = message.tool
+    return len(message.text) + (len(tool.input) + len(tool.output or "") if tool is not None else 0)
+
+
+def says(needle: str) -> Wanted:
+    """Whether a message holds these words somewhere, in whatever case."""
+    folded = needle.casefold()
+
+    def wanted(message: Message) -> bool:
+        tool = message.tool
+        said = (message.text,) if tool is None else (message.text, tool.name, tool.input, tool.output or "")
+        return any(folded in text.casefold() for text in said)
+
+    return wanted
+
+
+def is_prompt(message: Message) -> bool:
+    """Whether a person typed it."""
+    return message.speaker == "user" and message.kind == "message"
+
+
+def _stamped(path: str) -> Iterator[tuple[str, int, int]]:
+    with contextlib.suppress(OSError):
+        status = os.stat(path)  # noqa: PTH116 - called every second
+        yield path, status.st_size, status.st_mtime_ns

@@ -1,0 +1,456 @@
+"""One transcript to read: its text page by page, a search through all of it, its facts, and its growth.
+
+Pages come in jobs on the lane that is given; more is read when one scrolls to where it ends, and what is far
+above is let go, so that memory follows what is shown and not the size of the file. While the view is visible
+it asks now and then whether the file grew; a transcript that took long to read is asked for seldom.
+
+Threading: GUI thread; the transcript is touched inside jobs only. Failure: told in the bar above the text;
+what is shown stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from reverie.errors import MendableError
+from reverie.transcripts.paging import Facts, Page, PagedTranscript, Stamp, is_prompt, says, weight
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.labels import WrapLabel
+from reverie.ui.memory.bars import MessageBar
+from reverie.ui.theme import GAP, UNIT
+from reverie.ui.transcripts import words
+from reverie.ui.transcripts.reader_bar import ReaderBar
+from reverie.ui.transcripts.reader_text import ReaderText
+
+if TYPE_CHECKING:
+    from reverie.transcripts.paging import Wanted
+    from reverie.transcripts.reading import Message
+
+ASK_MS = 700
+MOST_CHARS = 3_000_000
+MOST_MESSAGES = 3_000
+_BEFORE = 30
+# Of its time a view spends at most this share on reading a growing transcript again.
+_SHARE = 8
+
+Opening = Callable[[], PagedTranscript | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a transcript is opened: at its beginning, at its end, or at a message by its own id."""
+
+    message_id: str = ""
+    at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    transcript: PagedTranscript | None
+    page: Page | None
+    stamp: Stamp
+    place: int
+
+
+class TranscriptView(QWidget):
+    """Open one with `open`. `opened(int)`: it is there, with the number of the entry asked for, -1 where it
+    is not in the transcript (or none was asked for)."""
+
+    opened = Signal(int)
+
+    def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._lane = lane
+        self._group = f"transcript {id(self)}"
+        self._transcript: PagedTranscript | None = None
+        self._stamp: Stamp = ()
+        self._facts = Facts()
+        self._at_end = False
+        self._reading = ""
+        self._took = 0.0
+        self._rested = 0.0
+        self._searching = False
+        self.text = ReaderText()
+        self.message = MessageBar(icons, "transcript-message", closable=False)
+        self.facts = WrapLabel()
+        self.found = WrapLabel()
+        self.bar = ReaderBar()
+        self.search = self.bar.search
+        self._ask = QTimer(self)
+        self._ask.setInterval(ASK_MS)
+        self._ask.timeout.connect(self._ask_growth)
+        self._lay_out()
+        self._connect()
+        self._follow()
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP, GAP, GAP, UNIT)
+        column.setSpacing(UNIT)
+        for widget in (self.bar, self.found, self.message):
+            column.addWidget(widget)
+        column.addWidget(self.text, 1)
+        column.addWidget(self.facts)
+        self.found.hide()
+
+    def _connect(self) -> None:
+        self.search.returnPressed.connect(self.find_next)
+        self.search.textChanged.connect(self._on_needle)
+        self.bar.forth.clicked.connect(self.find_next)
+        self.bar.back.clicked.connect(self.find_previous)
+        self.bar.prompt_back.clicked.connect(self.previous_prompt)
+        self.bar.prompt_forth.clicked.connect(self.next_prompt)
+        self.bar.to_start.clicked.connect(self.go_to_start)
+        self.bar.to_end.clicked.connect(self.go_to_end)
+        self.bar.copy.clicked.connect(self._copy)
+        self.bar.unfold.toggled.connect(self.text.unfold_all)
+        self.text.near_start.connect(self._read_before)
+        self.text.near_end.connect(self._read_on)
+
+    # Opening
+
+    @property
+    def is_read(self) -> bool:
+        """Nothing is being read or searched."""
+        return not self._reading and not self._searching
+
+    @property
+    def reaches_end(self) -> bool:
+        """The last entry is shown."""
+        return self._at_end
+
+    def open(self, opening: Opening, start: Start = Start()) -> None:
+        """Read a transcript; `opening` is called in a job, and gives None where there is none."""
+        self.clear()
+        self._reading = "open"
+        self.facts.say(self.tr("Reading…"))
+
+        def work(control: JobControl) -> _Opened:
+            transcript = opening()
+            if transcript is None:
+                return _Opened(None, None, (), -1)
+            stamp = transcript.stamp()
+            if start.message_id:
+                place = transcript.find(lambda each: each.id == start.message_id, -1, control.check)
+                if place is not None:
+                    return _Opened(
+                        transcript, transcript.page(max(0, place - _BEFORE), control.check), stamp, place
+                    )
+            page = transcript.last(control.check) if start.at_end else transcript.page(0, control.check)
+            return _Opened(transcript, page, stamp, -1)
+
+        self._submit("read a transcript", work, self._on_opened)
+
+    def clear(self) -> None:
+        """Show none."""
+        self._lane.abandon(self._group)
+        self._lane.abandon(self._search_group)
+        self._transcript, self._stamp, self._facts = None, (), Facts()
+        self._at_end, self._reading, self._searching = False, "", False
+        self._ask.stop()
+        self.message.clear()
+        self.found.hide()
+        self.text.unmark()
+        self.text.forget()
+        self._follow()
+
+    def _on_opened(self, found: _Opened) -> None:
+        self._transcript, self._stamp = found.transcript, found.stamp
+        if found.page is None:
+            self._reading = ""
+            self.message.say(self.tr("There is no transcript."))
+            self._follow()
+            self.opened.emit(-1)
+            return
+        self._take(found.page, self.text.show_messages)
+        if found.place >= 0:
+            self.text.unfold(found.place)
+            self.text.go_to(found.place)
+        elif found.page.at_end and self.text.first:
+            self.text.go_to_end()
+        if self.isVisible():
+            self._ask.start()
+        self.opened.emit(found.place)
+
+    def _take(self, page: Page, put: Callable[[Sequence[Message]], None] | None) -> None:
+        self._reading = ""
+        self._facts, self._at_end = page.facts, page.at_end
+        if put is not None:
+            put(page.messages)
+        self.message.clear()
+        self._follow()
+
+    def _follow(self) -> None:
+        """Words and buttons follow what is shown."""
+        self.bar.follow(there=bool(self.text.messages))
+        if self._transcript is None:
+            self.facts.say("")
+        else:
+            facts = words.read_so_far(self.text.end, self.text.first, self._facts, at_end=self._at_end)
+            self.facts.say(words.SEPARATOR.join((facts, *self._facts.problems)))
+
+    # Reading on
+
+    @Slot()
+    def _read_on(self) -> None:
+        if self._reading or self._at_end or not self.text.messages:
+            return
+        start = self.text.end
+        self._read("on", lambda transcript, control: transcript.page(start, control.check), self._on_more)
+
+    def _on_more(self, page: Page) -> None:
+        self._take(page, self.text.append)
+        shown = self.text.messages
+        over, chars = len(shown) - MOST_MESSAGES, sum(map(weight, shown)) - MOST_CHARS
+        drop = 0
+        while drop < len(shown) - 1 and (over > drop or chars > 0):
+            chars -= weight(shown[drop])
+            drop += 1
+        if drop:
+            self.text.drop_before(self.text.first + drop)
+            self._follow()
+
+    @Slot()
+    def _read_before(self) -> None:
+        first = self.text.first
+        if self._reading or not first:
+            return
+        start = max(0, first - 4 * _BEFORE)
+
+        def read(transcript: PagedTranscript, control: JobControl) -> Page:
+            return transcript.page(start, control.check, messages=first - start, chars=MOST_CHARS)
+
+        self._read("before", read, self._on_before)
+
+    def _on_before(self, page: Page) -> None:
+        first = self.text.first
+        if page.messages and page.messages[-1].number == first - 1:
+            self._reading = ""
+            self.text.prepend(page.messages)
+            self._follow()
+        else:  # they are too long to stand there with the rest
+            self._take(page, self.text.show_messages)
+            self.text.go_to_end()
+
+    def go_to(self, number: int, needle: str = "", *, back: bool = False) -> None:
+        """Show an entry, and in it the words."""
+        if self.text.holds(number):
+            self._arrive(number, needle, back=back)
+            return
+        start = max(0, number - _BEFORE)
+
+        def arrived(page: Page) -> None:
+            self._take(page, self.text.show_messages)
+            if self.text.holds(number):
+                self._arrive(number, needle, back=back)
+
+        self._read("go", lambda transcript, control: transcript.page(start, control.check), arrived)
+
+    def _arrive(self, number: int, needle: str, *, back: bool) -> None:
+        if needle:
+            self.text.unfold(number)
+        self.text.go_to(number)
+        if needle:
+            self.text.mark(needle, number, back=back)
+
+    @Slot()
+    def go_to_start(self) -> None:
+        self.go_to(0)
+
+    @Slot()
+    def go_to_end(self) -> None:
+        if self._at_end:
+            self.text.go_to_end()
+            return
+
+        def arrived(page: Page) -> None:
+            self._take(page, self.text.show_messages)
+            self.text.go_to_end()
+
+        self._read("end", lambda transcript, control: transcript.last(control.check), arrived)
+
+    # Searching
+
+    @property
+    def _search_group(self) -> str:
+        return f"search {self._group}"
+
+    @Slot()
+    def find_next(self) -> None:
+        self._find(back=False)
+
+    @Slot()
+    def find_previous(self) -> None:
+        self._find(back=True)
+
+    def _find(self, *, back: bool) -> None:
+        needle = self.search.text()
+        if not needle or not self.text.messages:
+            return
+        current = self.text.current()
+        if self.text.is_unfolded(self.text.message(current)) and self.text.mark(needle, current, back=back):
+            self._say_found("")
+            return
+        self._seek(says(needle), current, needle, back=back)
+
+    @Slot()
+    def next_prompt(self) -> None:
+        self._seek(is_prompt, self.text.current(), "", back=False)
+
+    @Slot()
+    def previous_prompt(self) -> None:
+        self._seek(is_prompt, self.text.current(), "", back=True)
+
+    def _seek(self, wanted: Wanted, number: int, needle: str, *, back: bool) -> None:
+        transcript = self._transcript
+        if transcript is None:
+            return
+        self._searching = True
+        if needle:
+            self._say_found(self.tr("Searching…"))
+
+        def work(control: JobControl) -> int | None:
+            return transcript.find(wanted, number, control.check, back=back)
+
+        def done(place: int | None) -> None:
+            self._searching = False
+            if place is None:
+                self._say_found(self.tr("Not found.") if needle else "")
+                return
+            around = place >= number if back else place <= number
+            told = (
+                self.tr("Found again from the end.") if back else self.tr("Found again from the beginning.")
+            )
+            self._say_found(told if around and needle and place != number else "")
+            self.go_to(place, needle, back=back)
+
+        def failed(error: MendableError) -> None:
+            self._searching = False
+            self._say_found("")
+            self.message.say_error(error)
+
+        self._lane.submit("search a transcript", work, done=done, failed=failed, group=self._search_group)
+
+    @Slot()
+    def _on_needle(self) -> None:
+        self._lane.abandon(self._search_group)
+        self._searching = False
+        self.text.unmark()
+        self._say_found("")
+        self._follow()
+
+    def _say_found(self, sentence: str) -> None:
+        self.found.say(sentence)
+        self.found.setVisible(bool(sentence))
+
+    # Growing
+
+    @Slot()
+    def _ask_growth(self) -> None:
+        transcript = self._transcript
+        if transcript is None or self._reading or self._searching or not self._at_end:
+            return
+        if time.monotonic() - self._rested < self._took * _SHARE:
+            return
+        known, first, count = self._stamp, self.text.first, len(self.text.messages)
+        self._reading = "growth"
+
+        def work(control: JobControl) -> tuple[Stamp, Page | None, float]:
+            stamp, began = transcript.stamp(), time.monotonic()
+            if stamp == known:
+                return known, None, 0.0
+            page = transcript.page(first, control.check, messages=count + 4 * _BEFORE, chars=2 * MOST_CHARS)
+            return stamp, page, time.monotonic() - began
+
+        self._submit("ask whether a transcript grew", work, self._on_grown)
+
+    def _on_grown(self, found: tuple[Stamp, Page | None, float]) -> None:
+        self._stamp, page, took = found
+        self._rested = time.monotonic()
+        if page is None:
+            self._reading = ""
+            return
+        self._took = took
+        follow = self.text.at_bottom
+        before, after = self.text.messages, page.messages
+        same = 0
+        while same < min(len(before), len(after)) and before[same] == after[same]:
+            same += 1
+        if same or not after:
+            changed = self.text.first + same
+            self._take(page, None)
+            if not after:
+                self.text.show_messages(())
+            elif same < len(before):
+                self.text.replace_from(changed, after[same:])
+            elif same < len(after):
+                self.text.append(after[same:])
+        else:
+            self._take(page, self.text.show_messages)
+        self._follow()
+        if follow:
+            self.text.go_to_end()
+
+    # Jobs
+
+    def _read(
+        self, why: str, read: Callable[[PagedTranscript, JobControl], Page], done: Callable[[Page], None]
+    ) -> None:
+        transcript = self._transcript
+        if transcript is None:
+            return
+        self._reading = why
+
+        def work(control: JobControl) -> Page:
+            return read(transcript, control)
+
+        self._submit("read a transcript", work, done)
+
+    def _submit(self, name: str, work: Callable[[JobControl], object], done: Callable[..., None]) -> None:
+        self._lane.submit(name, work, done=done, failed=self._on_failed, group=self._group)
+
+    def _on_failed(self, error: MendableError) -> None:
+        self._reading = ""
+        self.message.say_error(error)
+        self._follow()
+
+    # The rest
+
+    @Slot()
+    def _copy(self) -> None:
+        message = self.text.message(self.text.current())
+        tool = message.tool
+        parts = (message.text,) if tool is None else (tool.name, tool.input, tool.output or "")
+        QGuiApplication.clipboard().setText("\n".join(part for part in parts if part))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        shift = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        wanted = {
+            (Qt.Key.Key_F3, False): self.find_previous if shift else self.find_next,
+            (Qt.Key.Key_Up, True): self.previous_prompt,
+            (Qt.Key.Key_Down, True): self.next_prompt,
+            (Qt.Key.Key_Home, True): self.go_to_start,
+            (Qt.Key.Key_End, True): self.go_to_end,
+        }.get((Qt.Key(event.key()), bool(control)))
+        if wanted is None or not self.text.messages:
+            super().keyPressEvent(event)
+        else:
+            wanted()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._transcript is not None:
+            self._ask.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._ask.stop()

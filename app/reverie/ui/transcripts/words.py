@@ -1,0 +1,100 @@
+"""How a transcript is told: who speaks, what kind of entry it is, what became of a tool call.
+
+Pure but for the translation.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from reverie.transcripts.paging import Facts
+from reverie.transcripts.reading import Message, ToolUse
+from reverie.ui import words
+from reverie.ui.shown import visible
+
+_CONTEXT = "transcripts"
+_PREVIEW = 160
+SEPARATOR = " · "
+
+
+def tr(text: str) -> str:
+    return QCoreApplication.translate(_CONTEXT, text)
+
+
+def _counted(one: str, many: str, count: int) -> str:
+    text = QCoreApplication.translate(_CONTEXT, many, None, count)
+    return one if count == 1 and text == many.replace("%n", "1") else text
+
+
+def who(message: Message) -> str:
+    """Who speaks, or what the entry is."""
+    name = {
+        "reasoning": tr("Reasoning"),
+        "context": tr("Put in by the agent"),
+        "summary": tr("Summary of what came before"),
+        "event": tr("Event"),
+        "tool": tr("Tool"),
+    }.get(message.kind, "")
+    return (
+        name
+        or {
+            "user": tr("You"),
+            "assistant": tr("Assistant"),
+            "system": tr("System"),
+            "tool": tr("Tool"),
+        }[message.speaker]
+    )
+
+
+def facts_of(message: Message) -> tuple[str, ...]:
+    """What else stands in the first line of an entry."""
+    found = []
+    if message.tool is not None:
+        found.append(tool_state(message.tool))
+    if message.undone:
+        found.append(tr("taken back"))
+    if message.side:
+        found.append(tr("sub-agent"))
+    if message.timestamp is not None:
+        found.append(words.when(message.timestamp))
+    if message.model and message.speaker == "assistant":
+        found.append(visible(message.model))
+    return tuple(found)
+
+
+def tool_state(tool: ToolUse) -> str:
+    if tool.output is None:
+        return tr("no result")
+    return tr("failed") if tool.is_error else tr("done")
+
+
+def result() -> str:
+    """Above what a tool answered."""
+    return tr("Result")
+
+
+def preview(message: Message) -> str:
+    """The beginning of what is folded, on one line."""
+    text = message.text
+    if message.tool is not None:
+        text = f"{message.tool.name}  {message.tool.input}"
+    return visible(" ".join(text[: 4 * _PREVIEW].split()))[:_PREVIEW]
+
+
+def left_out(count: int) -> str:
+    return _counted("1 character is left out here.", "%n characters are left out here.", count)
+
+
+def read_so_far(entries: int, first: int, facts: Facts, *, at_end: bool) -> str:
+    """The line of facts below a transcript. `entries`: those read so far, `first`: the first one shown."""
+    counted = _counted("1 entry", "%n entries", entries)
+    found = [counted if at_end else tr("{entries} so far").format(entries=counted)]
+    if first:
+        found.append(tr("shown from number {number}").format(number=first + 1))
+    if facts.unknown:
+        found.append(_counted("1 line of an unknown kind", "%n lines of an unknown kind", facts.unknown))
+    if facts.broken:
+        found.append(_counted("1 broken line", "%n broken lines", facts.broken))
+    if facts.half_written:
+        found.append(tr("the last line is half-written"))
+    return SEPARATOR.join(found)
