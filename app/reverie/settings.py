@@ -143,6 +143,22 @@ class NotesSettings(_Section):
     time_limit_s: Annotated[float, Field(ge=1, le=3600)] = 120
 
 
+class ExtractSettings(_Section):
+    """Codex: rollouts become trace summaries, and those a handbook for each directory."""
+
+    at_launch: bool = False
+    """By itself when the background services of a Codex home start."""
+    model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
+    """`rules`, `PROVIDER:MODEL`; empty: what a consolidation would use."""
+    max_rollouts: Annotated[int, Field(ge=1, le=128)] = 8
+    """Rollouts at once; the others come the next time."""
+    concurrency: Annotated[int, Field(ge=1, le=16)] = 4
+    idle_seconds: Annotated[int, Field(ge=0, le=86_400)] = 120
+    """A rollout that changed within this time is still in use."""
+    time_limit_s: Annotated[int, Field(ge=1, le=3600)] = 300
+    """For each rollout, and for each directory."""
+
+
 class WindowSettings(_Section):
     """How the window looks. `ui/look.py` reads the first three by itself, before this module is imported."""
 
@@ -167,6 +183,7 @@ class Settings(_Section):
     background: BackgroundTable = BackgroundTable()
     system1: System1Settings = System1Settings()
     notes: NotesSettings = NotesSettings()
+    extract: ExtractSettings = ExtractSettings()
     window: WindowSettings = WindowSettings()
 
 

@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "sweep": "one dream for each idle workspace with something new, three at most",
     "harvest": "pick up what was said before the newest compaction, then dream",
     "write": "one run of the memory writer: what was said last goes into the project's memory",
+    "extract": "Codex: new rollouts become trace summaries, and those a handbook for each directory",
     "runs": "runs so far, newest first",
     "diff": "what one run changed, as a unified diff",
     "revert": "undo one run",
@@ -32,7 +33,7 @@ COMMANDS: dict[str, str] = {
 }
 
 _WITH_CONTEXT = ("tree", "memory", "status", "consolidate", "harvest", "doctor", "write")
-_WITH_ENGINE = ("consolidate", "sweep", "harvest")
+_WITH_ENGINE = ("consolidate", "sweep", "harvest", "extract")
 _WITH_RUN = ("diff", "revert")
 
 
@@ -58,7 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
             _add_context(command, suppress=True)
         if name in _WITH_RUN:
             command.add_argument("run", metavar="RUN", help="a run id, as `reverie runs` lists them")
-        if name in ("consolidate", "sweep"):
+        if name in ("consolidate", "sweep", "extract"):
             command.add_argument(
                 "--dry-run", action="store_true", help="show what it would do; change nothing"
             )
@@ -76,6 +77,10 @@ def build_parser() -> argparse.ArgumentParser:
             command.add_argument("trace", metavar="ID", nargs="?", help="one trace, as the list names it")
             command.add_argument(
                 "--workspace", metavar="ID", default=argparse.SUPPRESS, help="only of this workspace"
+            )
+        if name == "extract":
+            command.add_argument(
+                "--project", metavar="PATH", default=argparse.SUPPRESS, help="only threads of this directory"
             )
         if name == "write":
             command.add_argument("--force", action="store_true", help="run whether it is due or not")

@@ -292,6 +292,12 @@ def _write(session: Session) -> int:
     return write(session)
 
 
+def _extract(session: Session) -> int:
+    from reverie.cli.extracting import extract
+
+    return extract(session)
+
+
 def _runs(session: Session) -> int:
     parts = session.home()
     records = parts.runs.all(limit=session.arguments.limit)
@@ -385,6 +391,7 @@ _COMMANDS: dict[str | None, Callable[[Session], int]] = {
     "sweep": _sweep,
     "harvest": _harvest,
     "write": _write,
+    "extract": _extract,
     "runs": _runs,
     "diff": _diff,
     "revert": _revert,

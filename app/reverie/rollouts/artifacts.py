@@ -68,17 +68,23 @@ class Layout:
     pruned: tuple[str, ...]
 
 
-def laid_out(before: Mapping[str, bytes], new: Iterable[NewTrace], summaries: Mapping[str, str]) -> Layout:
+def laid_out(
+    before: Mapping[str, bytes],
+    new: Iterable[NewTrace],
+    summaries: Mapping[str, str],
+    pinned: frozenset[str] = frozenset(),
+) -> Layout:
     """Add `new` to the directory, prune it to the ten newest threads, rebuild the index.
 
     `before`: every trace file and the index, by name below `memory/`. `summaries`: what is known of other
-    threads' summaries; else the index as it stands tells, else the trace itself.
+    threads' summaries; else the index as it stands tells, else the trace itself. What is `pinned` never goes.
     """
     files = {rel: data for rel, data in before.items() if rel.startswith(f"{TRACES}/")}
     told = {**_told(before.get(INDEX, b"")), **summaries}
     for trace in new:
         for rel in [rel for rel in files if _thread(rel) == trace.header.thread_id]:
-            del files[rel]
+            if rel not in pinned:
+                del files[rel]
         files[trace.rel] = trace_bytes(trace)
         told[trace.header.thread_id] = trace.summary
     by_thread: dict[str, list[KeptTrace]] = {}
@@ -89,7 +95,7 @@ def laid_out(before: Mapping[str, bytes], new: Iterable[NewTrace], summaries: Ma
     newest = [max(found, key=lambda each: (each.updated_at, each.rel)) for found in by_thread.values()]
     ordered = sorted(newest, key=lambda each: (-each.updated_at, each.thread_id))[:KEPT]
     stay = {kept.rel for kept in ordered}
-    pruned = sorted(rel for rel in files if _thread(rel) and rel not in stay)
+    pruned = sorted(rel for rel in files if _thread(rel) and rel not in stay | pinned)
     after = {rel: data for rel, data in files.items() if rel not in pruned}
     after[INDEX] = index_text(ordered).encode()
     changes: dict[str, bytes | None] = {rel: data for rel, data in after.items() if before.get(rel) != data}

@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS traces (
 CREATE TABLE IF NOT EXISTS directories (
     bucket TEXT PRIMARY KEY,
     cwd TEXT NOT NULL,
-    waits_since INTEGER,
+    revision INTEGER NOT NULL DEFAULT 0,
+    done_revision INTEGER NOT NULL DEFAULT 0,
     consolidated_at INTEGER,
     outcome TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
@@ -53,13 +54,19 @@ class TraceRow:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryRow:
-    """One working directory. `waits_since`: traces came after its last consolidation; None: they did not."""
+    """One working directory. `revision` counts its new traces, `done_revision` those that its last
+    consolidation knew of, which ended at `consolidated_at` (UTC ms) with `outcome`."""
 
     bucket: str
     cwd: str
-    waits_since: int | None
+    revision: int
+    done_revision: int
     consolidated_at: int | None
     outcome: str
+
+    @property
+    def waiting(self) -> bool:
+        return self.revision > self.done_revision
 
 
 class ExtractState:
@@ -84,7 +91,7 @@ class ExtractState:
             return {}
         with self._connected(create=False) as connection:
             found = connection.execute(
-                "SELECT bucket, cwd, waits_since, consolidated_at, outcome FROM directories"
+                "SELECT bucket, cwd, revision, done_revision, consolidated_at, outcome FROM directories"
             )
             return {row[0]: DirectoryRow(*row) for row in found}
 
@@ -105,19 +112,19 @@ class ExtractState:
                 ),
             )
             connection.execute(
-                "INSERT INTO directories (bucket, cwd, waits_since) VALUES (?, ?, ?)"
-                " ON CONFLICT (bucket) DO UPDATE SET cwd = excluded.cwd, waits_since = excluded.waits_since",
-                (row.bucket, row.cwd, row.generated_at),
+                "INSERT INTO directories (bucket, cwd, revision) VALUES (?, ?, 1)"
+                " ON CONFLICT (bucket) DO UPDATE SET cwd = excluded.cwd, revision = revision + 1",
+                (row.bucket, row.cwd),
             )
             connection.execute("COMMIT")
 
-    def consolidated(self, bucket: str, *, at: int, outcome: str, done: bool) -> None:
-        """Note how the consolidation of a directory ended; `done`: nothing of it waits any more."""
+    def consolidated(self, directory: DirectoryRow, *, at: int, outcome: str, done: bool) -> None:
+        """Note how the consolidation of a directory ended; `done`: what it knew of waits no more."""
         with self._connected(create=True) as connection:
             connection.execute(
                 "UPDATE directories SET consolidated_at = ?, outcome = ?,"
-                " waits_since = CASE WHEN ? THEN NULL ELSE waits_since END WHERE bucket = ?",
-                (at, outcome, done, bucket),
+                " done_revision = max(done_revision, ?) WHERE bucket = ?",
+                (at, outcome, directory.revision if done else 0, directory.bucket),
             )
 
     @contextlib.contextmanager

@@ -30,7 +30,7 @@ from reverie.profile import ensure_private
 Outcome = Literal[
     "running", "completed", "unchanged", "failed", "cancelled", "interrupted", "held", "skipped"
 ]
-RunKind = Literal["dream", "harvest", "revert", "writer"]
+RunKind = Literal["dream", "harvest", "revert", "writer", "extract", "notes"]
 _OPEN = ".open"
 
 

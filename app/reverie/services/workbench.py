@@ -51,11 +51,13 @@ if TYPE_CHECKING:
     from reverie.runs.record import RunRecord
     from reverie.services.companions import CompanionFiles
     from reverie.services.duplicates import DuplicateDesk
+    from reverie.services.extracting import ExtractDesk
     from reverie.services.hand_changes import ChangeKind, HandChanges
     from reverie.services.hand_edits import HandEdits
     from reverie.services.lint import LintDesk
     from reverie.services.models import Models
     from reverie.services.moves import Moves
+    from reverie.services.noting import NotingDesk
     from reverie.services.orphans import OrphanDesk
     from reverie.services.replay import Replays
     from reverie.services.reviews import ReviewDesk
@@ -399,6 +401,20 @@ class Workbench:
         from reverie.services.transcripts import TranscriptDesk
 
         return TranscriptDesk(self.parts)
+
+    @cached_property
+    def extracting(self) -> ExtractDesk:
+        """Rollouts of this home that become memories; only Codex has them (`available`)."""
+        from reverie.services.extracting import ExtractDesk
+
+        return ExtractDesk(self.parts)
+
+    @cached_property
+    def noting(self) -> NotingDesk:
+        """Session notes of this home."""
+        from reverie.services.noting import NotingDesk
+
+        return NotingDesk(self.parts)
 
     @cached_property
     def duplicates(self) -> DuplicateDesk:

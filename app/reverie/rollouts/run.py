@@ -1,0 +1,355 @@
+"""The two kinds of run of an extraction: one rollout becomes a trace, one directory's traces its handbook.
+
+Each has a lease of its own (600 s, renewed while it works, taken over when its owner died), so that of two
+processes one does each; each ends in exactly one outcome and gives its lease back whatever happens. A run
+that has something to write is recorded and journaled like any other; one that failed before is noted.
+
+Threading: one event loop. Failure: a run never raises for what a person can mend; a bug is noted and raised.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reverie.agent.account import Account, spent
+from reverie.errors import MendableError, StoreError
+from reverie.files.lease import Lease, LeaseHeld
+from reverie.files.rooted import RootedDirectory
+from reverie.homes.base import Scope, ScopeRoot
+from reverie.homes.codex_names import bucket_of, normalised_cwd
+from reverie.homes.codex_threads import Thread
+from reverie.memory.usage import Usage
+from reverie.rollouts.artifacts import INDEX, NewTrace, TraceHeader, laid_out
+from reverie.rollouts.progress import PartEnd, Stage
+from reverie.rollouts.selection import Skipped
+from reverie.rollouts.stage_one import Extracted, RolloutSource, StageOneEngine, normalised
+from reverie.rollouts.stage_two import StageTwoEngine, Staging, is_phase_one
+from reverie.rollouts.state import DirectoryRow, TraceRow
+from reverie.rollouts.voice import Voice
+from reverie.rollouts.writing import ExtractDependencies, MemoryWriter, Planned, Written, context_of
+from reverie.runs.journal import PlannedChange
+from reverie.runs.limits import STOPS, Cancelled, RunLimits, stop_of
+from reverie.runs.record import Outcome, RunKind, RunRecord
+
+LEASE_S = 600.0
+KIND: RunKind = "extract"
+
+
+def rollout_lease_name(home_id: str, thread_id: str) -> str:
+    return f"extract:{home_id}:{thread_id}"
+
+
+def directory_lease_name(home_id: str, bucket: str) -> str:
+    """Held while the traces of a directory are consolidated."""
+    return f"consolidate:{home_id}:{bucket}"
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What every run of one extraction shares. `limits_for` makes the limits of a run that holds a lease."""
+
+    parts: ExtractDependencies
+    writer: MemoryWriter
+    voice: Voice
+    limits_for: Callable[[Lease], RunLimits]
+    time_limit_s: float
+    trigger: str
+
+    def record(self, cwd: str, engine: str, details: Mapping[str, Any]) -> RunRecord:
+        started = self.parts.clock()
+        return RunRecord(
+            id=self.parts.runs.new_id(started),
+            kind=KIND,
+            home_id=self.parts.home_id,
+            home_root=str(self.parts.home.root),
+            workspace_id=None,
+            project_path=cwd,
+            trigger=self.trigger,
+            engine=engine,
+            started_at=started,
+            details=details,
+        )
+
+    def root(self, cwd: str, bucket: str) -> ScopeRoot:
+        """Where the memory of a directory lies. Raises `StoreError` where a link stands in its place."""
+        root = self.parts.home.scope_root(context_of(cwd, bucket), Scope.PROJECT)
+        if root.directory.is_symlink() or root.directory.parent.is_symlink():
+            raise StoreError(
+                f"The memory of {cwd} was left alone.",
+                cause=f"{root.directory} is reached through a link.",
+                next_step="Put a directory in the link's place.",
+                reason="link",
+            )
+        return root
+
+
+class RolloutRun:
+    """One rollout, from its lease to its trace."""
+
+    def __init__(
+        self,
+        around: Around,
+        thread: Thread,
+        engine: StageOneEngine,
+        tell: Callable[[Stage, str], None],
+    ) -> None:
+        self._around = around
+        self._parts = around.parts
+        self._thread = thread
+        self._engine = engine
+        self._tell = tell
+        self._cwd = normalised_cwd(thread.cwd)
+        self._bucket = bucket_of(self._cwd)
+        details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
+        self._record = around.record(self._cwd, engine.name, details)
+
+    async def go(self) -> PartEnd | Skipped:
+        """The outcome; `Skipped` where somebody else has done it, or is at it."""
+        thread = self._thread
+        name = rollout_lease_name(self._parts.home_id, thread.id)
+        try:
+            lease = self._parts.leases.acquire(name, purpose=f"extraction of {thread.id}", ttl_s=LEASE_S)
+        except LeaseHeld:
+            return Skipped(thread, "lease-held")
+        except MendableError as error:
+            return self._failed(error)
+        with lease:
+            try:
+                known = self._parts.state.rows().get(thread.id)
+                if known is not None and known.source_updated_at >= (thread.updated_at or 0):
+                    return Skipped(thread, "changed")
+                limits = self._around.limits_for(lease)
+                written = await self._written(await self._extracted(limits), limits)
+            except STOPS as error:
+                return self._failed(error)
+            except BaseException as error:
+                self._failed(error)
+                raise
+        return self._end(replace(written.record, outcome="completed"), written.record.summary)
+
+    async def _extracted(self, limits: RunLimits) -> Extracted:
+        thread = self._thread
+        if thread.path is None:
+            raise StoreError("The rollout is gone.", reason="no-rollout")
+        source = RolloutSource(thread.id, thread.path, thread.title, self._cwd, thread.git_branch)
+        self._tell("reading", "")
+        try:
+            found = await self._engine.extract(
+                source, limits.limits, lambda text: self._tell("thinking", text)
+            )
+        except FileNotFoundError as error:
+            raise StoreError("The rollout went away while it was read.", reason="no-rollout") from error
+        self._around.voice.read(thread.id, found.reading, truncated=found.truncated)
+        return replace(found, output=normalised(found.output))
+
+    async def _written(self, found: Extracted, limits: RunLimits) -> Written:
+        self._tell("writing", "")
+        thread, output = self._thread, found.output
+        header = TraceHeader(thread.id, self._cwd, str(thread.path), thread.updated_at)
+        trace = NewTrace(header, thread.title, output.trace, output.summary)
+        root = self._around.root(self._cwd, self._bucket)
+
+        def confirm(record: RunRecord) -> None:
+            self._parts.state.put(
+                TraceRow(
+                    thread.id,
+                    self._bucket,
+                    self._cwd,
+                    output.summary,
+                    thread.updated_at or 0,
+                    self._parts.clock(),
+                    record.id,
+                )
+            )
+
+        return await self._around.writer.write(
+            self._record,
+            root,
+            lambda: planned_traces(self._parts, root, [trace]),
+            check=limits.check,
+            confirm=confirm,
+        )
+
+    def _failed(self, error: BaseException) -> PartEnd:
+        record = _noted(self._parts, self._record, error, self._around.time_limit_s)
+        return self._end(record, record.summary, error)
+
+    def _end(self, record: RunRecord, summary: str, error: BaseException | None = None) -> PartEnd:
+        end = _ended(self._parts, record, self._engine.account(), summary, error)
+        return replace(end, kind="rollout", id=self._thread.id, title=self._thread.title, bucket=self._bucket)
+
+
+class DirectoryRun:
+    """One directory, from its lease to its handbook."""
+
+    def __init__(
+        self,
+        around: Around,
+        directory: DirectoryRow,
+        engine: StageTwoEngine,
+        tell: Callable[[Stage, str], None],
+    ) -> None:
+        self._around = around
+        self._parts = around.parts
+        self._directory = directory
+        self._engine = engine
+        self._tell = tell
+        details = {"stage": 2, "bucket": directory.bucket}
+        self._record = around.record(directory.cwd, engine.name, details)
+
+    async def go(self) -> PartEnd | None:
+        """The outcome; None where somebody else consolidates it."""
+        name = directory_lease_name(self._parts.home_id, self._directory.bucket)
+        if self._held_by_agent():
+            text = "Codex itself holds the lock of this directory; Reverie stands down."
+            self._around.voice.held_elsewhere(self._directory.cwd, text)
+            return None
+        try:
+            lease = self._parts.leases.acquire(
+                name, purpose=f"consolidation of {self._directory.cwd}", ttl_s=LEASE_S
+            )
+        except LeaseHeld as held:
+            self._around.voice.held_elsewhere(self._directory.cwd, str(held))
+            return None
+        except MendableError as error:
+            return self._failed(error)
+        with lease:
+            # Under the lease: another process may have done it a moment ago.
+            now = self._parts.state.directories().get(self._directory.bucket, self._directory)
+            if not now.waiting:
+                return None
+            self._directory = now
+            try:
+                return await self._consolidated(self._around.limits_for(lease))
+            except STOPS as error:
+                return self._failed(error)
+            except BaseException as error:
+                self._failed(error)
+                raise
+
+    async def _consolidated(self, limits: RunLimits) -> PartEnd:
+        directory, parts = self._directory, self._parts
+        root = self._around.root(directory.cwd, directory.bucket)
+        context = context_of(directory.cwd, directory.bucket)
+        staging = Staging(parts.home, context, root, parts.usage.load(), directory.cwd)
+        self._around.voice.consolidating(directory.cwd, sum(trace.rel != INDEX for trace in staging.traces))
+        self._tell("thinking", "")
+        summary = await self._engine.consolidate(
+            staging, staging.guard, limits.limits, lambda text: self._tell("thinking", text)
+        )
+        limits.check()
+        self._tell("writing", "")
+        changes = staging.changes()
+
+        def confirm(_record: RunRecord) -> None:
+            parts.state.consolidated(directory, at=parts.clock(), outcome="completed", done=True)
+
+        written = await self._around.writer.write(
+            self._record,
+            root,
+            lambda: Planned(changes, summary, staging.emptied()),
+            check=limits.check,
+            confirm=confirm,
+        )
+        outcome: Outcome = "completed" if written.changed else "unchanged"
+        return self._end(replace(written.record, outcome=outcome), summary)
+
+    def _held_by_agent(self) -> bool:
+        context = context_of(self._directory.cwd, self._directory.bucket)
+        with contextlib.suppress(MendableError):
+            return any(
+                line.scope is Scope.PROJECT and line.state == "running"
+                for line in self._parts.home.agent_status(context)
+            )
+        return False
+
+    def _failed(self, error: BaseException) -> PartEnd:
+        record = _noted(self._parts, self._record, error, self._around.time_limit_s)
+        with contextlib.suppress(MendableError):
+            self._parts.state.consolidated(
+                self._directory, at=self._parts.clock(), outcome=record.outcome, done=False
+            )
+        return self._end(record, record.summary, error)
+
+    def _end(self, record: RunRecord, summary: str, error: BaseException | None = None) -> PartEnd:
+        end = _ended(self._parts, record, self._engine.account(), summary, error)
+        directory = self._directory
+        return replace(end, id=directory.bucket, title=directory.cwd, bucket=directory.bucket)
+
+
+def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTrace]) -> Planned:
+    """What stage one has to write, from the directory as it is now."""
+    files = RootedDirectory(root.directory)
+    before = {
+        entry.rel: files.read(entry.rel)
+        for entry in files.walk().entries
+        if entry.kind == "file" and is_phase_one(entry.rel)
+    }
+    usage = parts.usage.load()
+    pinned = frozenset(
+        rel for rel in before if usage.get(parts.home.usage_key(root, rel) or "", Usage()).pinned
+    )
+    summaries = {row.thread_id: row.summary for row in parts.state.rows().values()}
+    layout = laid_out(before, new, summaries, pinned)
+    changes = [PlannedChange(root, rel, before.get(rel), after) for rel, after in layout.files.items()]
+    # A trace before the index that names it, and deletes last.
+    changes.sort(key=lambda each: (each.after is None, each.rel == INDEX, each.rel))
+    told = ", ".join(trace.summary[:80] for trace in new)
+    gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
+    return Planned(tuple(changes), f"Trace written: {told}.{gone}")
+
+
+def _noted(
+    parts: ExtractDependencies, record: RunRecord, error: BaseException, time_limit_s: float
+) -> RunRecord:
+    """The record of a run that ended badly. One that had begun to write has its record already."""
+    stop = stop_of(error, time_limit_s)
+    what = "Cancelled; nothing was changed." if isinstance(error, Cancelled) else f"{stop.why}."
+    record = replace(
+        record, outcome=stop.outcome, reason=stop.reason, summary=what, ended_at=parts.clock(), ops=()
+    )
+    with contextlib.suppress(MendableError):
+        begun = parts.runs.directory_of(record.id) / "record.json"
+        if not begun.exists():
+            parts.runs.note(record)
+    return record
+
+
+def _ended(
+    parts: ExtractDependencies,
+    record: RunRecord,
+    account: Account,
+    summary: str,
+    error: BaseException | None,
+) -> PartEnd:
+    """Keep what it used and its trace; tell the end."""
+    usage, cost = spent(account)
+    with contextlib.suppress(MendableError):
+        if usage is not None:
+            kept = parts.runs.load(record.id)
+            parts.runs.save(replace(kept, usage=usage, details={**kept.details, "costUsd": cost}))
+        if account.trace is not None:
+            ours = {
+                **account.trace.get("reverie", {}),
+                "runId": record.id,
+                "runOutcome": record.outcome,
+            }
+            parts.save_trace(
+                record.id, {**account.trace, "projectPath": record.project_path or "", "reverie": ours}
+            )
+    return PartEnd(
+        "directory",
+        "",
+        "",
+        record.project_path or "",
+        record.outcome,
+        summary,
+        record.reason,
+        error.next_step if isinstance(error, MendableError) else "",
+        record.id,
+        usage=usage,
+        cost_usd=cost,
+    )

@@ -1,0 +1,278 @@
+"""Stage two: the traces of one directory become its handbook, `MEMORY.md`, and skills (formats/codex.md
+section 2).
+
+The work is done on a staging copy without `MEMORY.md`, `consolidated.md` and `skills/`; success swaps all
+three at once, failure leaves them as they were. Rails, enforced by `StageTwoGuard`: only those files may be
+written; what phase one made changes only by added cross-references, and is never deleted or renamed; what is
+pinned stays. Nothing here writes to the home. Not thread-safe: one run, one staging.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from reverie.agent.account import Account
+from reverie.errors import MendableError, StoreError
+from reverie.files.rooted import RootedDirectory
+from reverie.homes.base import EDITABLE, FileRule, Home, Scope, ScopeContext, ScopeRoot
+from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
+from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
+from reverie.memory.scope_files import OverlayFiles
+from reverie.memory.store import MemoryStore, NoEffects
+from reverie.memory.usage import Usage
+from reverie.rollouts.artifacts import HANDBOOK, INDEX, OLD_HANDBOOK, SKILLS, TRACES
+from reverie.runs.guard import Guard, Rails
+from reverie.runs.journal import PlannedChange
+from reverie.runs.limits import Limits
+
+BUDGET = 40
+_REFERENCE = re.compile(r"^\s*(?:[-*]\s+)?see(?: also)?\b.{1,300}$", re.IGNORECASE)
+_NAMED = re.compile(r"`([^`\n]+)`|\]\(([^)\s]+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One trace file of the directory, or its index."""
+
+    rel: str
+    text: str
+
+
+class StageTwoEngine(Protocol):
+    """Writes one directory's handbook on the staging copy; returns a sentence. Raises the `MendableError`
+    family, `Cancelled`, `TimedOut`; `account` may be asked at any time."""
+
+    @property
+    def name(self) -> str: ...
+
+    def account(self) -> Account: ...
+
+    async def consolidate(
+        self, staging: Staging, guard: StageTwoGuard, limits: Limits, tell: Callable[[str], None]
+    ) -> str: ...
+
+
+class _AllEditable:
+    """The home as the staging copy needs it: what the agent makes anew is changed here, under our guard."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._home, name)
+
+    def file_rule(self, _root: ScopeRoot, _rel: str) -> FileRule:
+        return EDITABLE
+
+
+class Staging:
+    """The copy of one directory's memory that stage two works on."""
+
+    def __init__(
+        self, home: Home, context: ScopeContext, root: ScopeRoot, usage: Mapping[str, Usage], cwd: str
+    ) -> None:
+        self.cwd = cwd
+        self.root = root
+        self.caps = home.caps
+        self._files = OverlayFiles(RootedDirectory(root.directory))
+        self._pinned = {
+            entry.rel
+            for entry in self._files.walk().entries
+            if usage.get(home.usage_key(root, entry.rel) or "", Usage()).pinned
+        }
+        self.previous = self._taken(HANDBOOK)
+        self._taken(OLD_HANDBOOK)
+        self._with_skills = self._files.savepoint()
+        for entry in self._files.walk().entries:
+            if entry.rel.startswith(f"{SKILLS}/") and entry.kind == "file":
+                self._taken(entry.rel)
+        self.traces = tuple(self._traces())
+        self._before = {trace.rel: trace.text for trace in self.traces}
+        store = MemoryStore(cast(Home, _AllEditable(home)), context, lambda _root: self._files, NoEffects())
+        rails = Rails(frozenset({Scope.PROJECT}), BUDGET, self.is_protected)
+        self.guard = StageTwoGuard(self, Guard(MemoryCommands(store, count_reads=False), rails))
+
+    def is_protected(self, path: MemoryPath) -> bool:
+        """Pinned itself, or with something pinned below it."""
+        return any(rel == path.rel or rel.startswith(f"{path.rel}/") for rel in self._pinned)
+
+    def keep_skills(self) -> None:
+        """Take the skills into the copy as they are; before anything is written."""
+        self._files.rollback(self._with_skills)
+
+    def exists(self, rel: str) -> bool:
+        entry = self._files.entry(rel)
+        return entry is not None
+
+    def text(self, rel: str) -> str | None:
+        """A file of the copy; None for none."""
+        if self._files.entry(rel) is None:
+            return None
+        return self._files.read(rel).decode("utf-8", "replace")
+
+    def undoing(self) -> Callable[[], None]:
+        """What takes back everything from here on."""
+        savepoint = self._files.savepoint()
+        return lambda: self._files.rollback(savepoint)
+
+    def changes(self) -> tuple[PlannedChange, ...]:
+        """What the copy amounts to, writes before deletes. Raises `StoreError` where there is no handbook, or
+        something was changed that may not be."""
+        if not (self.text(HANDBOOK) or "").strip():
+            raise StoreError(
+                f"{HANDBOOK} was not written.",
+                cause="The consolidation ended without it.",
+                next_step="What was there before is kept; run it again, or with another model.",
+                reason="no-handbook",
+            )
+        found = self._files.changes()
+        for change in found:
+            problem = self.problem(change.rel, change.before, change.after)
+            if problem:
+                raise StoreError(f"{change.rel} was changed against the rules.", cause=problem)
+        planned = [PlannedChange(self.root, each.rel, each.before, each.after) for each in found]
+        return tuple(sorted(planned, key=lambda each: each.after is None))
+
+    def emptied(self) -> tuple[tuple[ScopeRoot, str], ...]:
+        """Directories of skills that should vanish once they are empty, deepest first."""
+        found = [
+            entry.rel
+            for entry in RootedDirectory(self.root.directory).walk().entries
+            if entry.kind == "directory" and f"{entry.rel}/".startswith(f"{SKILLS}/")
+        ]
+        return tuple((self.root, rel) for rel in sorted(found, key=lambda rel: (-rel.count("/"), rel)))
+
+    def problem(self, rel: str, before: bytes | None, after: bytes | None) -> str:
+        """Why a file may not change so, as a sentence; empty if it may."""
+        if rel in (HANDBOOK, OLD_HANDBOOK) or rel.startswith(f"{SKILLS}/"):
+            return ""
+        if not is_phase_one(rel):
+            return f"Only {HANDBOOK} and files in {SKILLS}/ may be written."
+        if before is None or after is None:
+            return "What phase one made may not be created, deleted or renamed."
+        return references_problem(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), self)
+
+    def before(self, rel: str) -> bytes | None:
+        """A phase-one file as the run found it."""
+        text = self._before.get(rel)
+        return None if text is None else text.encode()
+
+    def _taken(self, rel: str) -> str | None:
+        """Take a file out of the copy, unless it is pinned; its text."""
+        entry = self._files.entry(rel)
+        if entry is None or entry.kind != "file":
+            return None
+        text = self.text(rel)
+        if rel not in self._pinned or rel == HANDBOOK:
+            self._files.remove(rel)
+        return text
+
+    def _traces(self) -> list[Trace]:
+        found = []
+        for entry in self._files.walk().entries:
+            if entry.kind == "file" and is_phase_one(entry.rel) and entry.size <= self.caps.file_bytes:
+                found.append(Trace(entry.rel, self.text(entry.rel) or ""))
+        return found
+
+
+class StageTwoGuard:
+    """The only way from an engine to the staging copy."""
+
+    def __init__(self, staging: Staging, guard: Guard) -> None:
+        self._staging = staging
+        self._guard = guard
+
+    @property
+    def rails(self) -> Rails:
+        return self._guard.rails
+
+    @property
+    def remaining(self) -> int:
+        return self._guard.remaining
+
+    @property
+    def ops(self) -> tuple[dict[str, Any], ...]:
+        return self._guard.ops
+
+    def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
+        """Answer one request, or refuse it and say why."""
+        if str(request.get("command")) not in MUTATING:
+            return self._guard.execute(request, reason=reason)
+        try:
+            fields = normalise(request)
+            paths = [parse_memory_path(path) for path in paths_of(fields)]
+        except MendableError as error:
+            return {"success": False, "error": str(error)}
+        refusal = self._refusal(str(fields.get("command")), paths)
+        if refusal:
+            return {"success": False, "error": refusal}
+        undo, position = self._staging.undoing(), len(self._guard.ops)
+        answer = self._guard.execute(request, reason=reason)
+        if not answer["success"]:
+            return answer
+        problem = next(filter(None, map(self._problem_now, paths)), "")
+        if problem:
+            undo()
+            self._guard.withdraw(position, problem)
+            return {"success": False, "error": problem}
+        return answer
+
+    def _refusal(self, command: str, paths: list[MemoryPath]) -> str:
+        for path in paths:
+            if path.scope is not Scope.PROJECT:
+                continue  # the rails say so, in their own words
+            if path.is_scope_root:
+                return "The whole memory of the directory is out of bounds."
+            if is_phase_one(path.rel) or path.rel == TRACES:
+                if command not in ("insert", "str_replace"):
+                    return f"{path} was made by phase one: it stays, and only cross-references may be added."
+            elif not (path.rel in (HANDBOOK, SKILLS) or path.rel.startswith(f"{SKILLS}/")):
+                return f"Only {memory_path(Scope.PROJECT, HANDBOOK)} and files in {SKILLS}/ may be written."
+        return ""
+
+    def _problem_now(self, path: MemoryPath) -> str:
+        if path.scope is not Scope.PROJECT or not is_phase_one(path.rel):
+            return ""
+        after = self._staging.text(path.rel)
+        return self._staging.problem(
+            path.rel, self._staging.before(path.rel), None if after is None else after.encode()
+        )
+
+
+def is_phase_one(rel: str) -> bool:
+    """Whether phase one makes this file."""
+    return rel == INDEX or rel.startswith(f"{TRACES}/")
+
+
+def references_problem(before: str, after: str, staging: Staging) -> str:
+    """Why `after` is not `before` with cross-references added, as a sentence; empty if it is. A
+    cross-reference is a line `See also: ...` that names a file of the directory, below the header."""
+    added = _added_lines(before, after)
+    if added is None:
+        return "Lines that phase one wrote may not be changed or removed; only cross-references may be added."
+    body = after.split("\n").index("") if "" in after.split("\n") else 0
+    for number, line in added:
+        if not line.strip():
+            continue
+        names = [code or link for code, link in _NAMED.findall(line)]
+        if not _REFERENCE.match(line) or not any(map(staging.exists, names)):
+            return "Only lines such as `See also: `MEMORY.md`` that name a file which is there may be added."
+        if number < body:
+            return "Cross-references belong below the header."
+    return ""
+
+
+def _added_lines(before: str, after: str) -> list[tuple[int, str]] | None:
+    """The lines of `after` besides those of `before`, with their numbers; None where one is missing."""
+    wanted = before.split("\n")
+    position = 0
+    added = []
+    for number, line in enumerate(after.split("\n")):
+        if position < len(wanted) and line == wanted[position]:
+            position += 1
+        else:
+            added.append((number, line))
+    return added if position == len(wanted) else None

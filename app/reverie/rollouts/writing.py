@@ -1,0 +1,211 @@
+"""Writing one directory's memory: one run with its record, one transaction, the history before and after.
+
+The thinking is over by then and had no effect. The home's dream lease is held for the moment of writing only;
+what is to be written is planned under it, from the files as they are then, and once more where somebody
+changed one meanwhile. `confirm` is what must hold besides (a row in Reverie's own state): where it fails, the
+files are put back.
+
+Threading: one event loop; blocking on disk. Failure: `MendableError`, `Cancelled`, `TimedOut`, `LeaseLost`;
+the record tells.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reverie.clock import Clock
+from reverie.errors import Busy, Conflict, MendableError
+from reverie.files.lease import Lease, LeaseHeld, Leases
+from reverie.homes.base import Home, Scope, ScopeContext, ScopeRoot
+from reverie.memory.paths import memory_path
+from reverie.memory.snapshots import Snapshots
+from reverie.memory.usage import UsageLog
+from reverie.rollouts.state import ExtractState
+from reverie.runs.activity import Activity
+from reverie.runs.journal import PlannedChange
+from reverie.runs.limits import stop_of
+from reverie.runs.record import RunRecord, RunStore, not_applied
+from reverie.runs.recovery import Recovery
+from reverie.runs.transaction import LeaseLost, Transaction
+
+_SWAPS = 4
+_LEASE_WAIT_S = 60.0
+_LEASE_STEP_S = 0.05
+ACTOR = "extract"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractDependencies:
+    """What extraction works on, of one home. `lease_name` is that of its dreams."""
+
+    home: Home
+    home_id: str
+    leases: Leases
+    lease_name: str
+    runs: RunStore
+    usage: UsageLog
+    snapshots: Snapshots
+    activity: Activity
+    recovery: Recovery
+    transaction_for: Callable[[str, str], Transaction]
+    save_trace: Callable[[str, Mapping[str, Any]], object]
+    state: ExtractState
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What is to be written, and the sentence that tells it. `emptied`: directories that go once empty."""
+
+    changes: tuple[PlannedChange, ...]
+    summary: str
+    emptied: tuple[tuple[ScopeRoot, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """`record` as it stands on disk; `changed` False: everything was so already."""
+
+    record: RunRecord
+    changed: bool
+
+
+def context_of(cwd: str, bucket: str) -> ScopeContext:
+    """The context of a directory's memory as the first generation keeps it, whatever else is there."""
+    return ScopeContext(None, cwd, None, store=f"project/{bucket}")
+
+
+def ops_of(changes: Sequence[PlannedChange]) -> tuple[Mapping[str, Any], ...]:
+    """Changes in the shape of a coverage record's ops."""
+    return tuple(
+        {
+            "command": "delete" if each.after is None else "create" if each.before is None else "str_replace",
+            "path": str(memory_path(Scope.PROJECT, each.rel)),
+            "applied": True,
+        }
+        for each in changes
+    )
+
+
+class MemoryWriter:
+    """Writes for every part of one extraction, one at a time."""
+
+    def __init__(self, parts: ExtractDependencies) -> None:
+        self._parts = parts
+        self._turn = asyncio.Lock()
+
+    async def write(
+        self,
+        record: RunRecord,
+        root: ScopeRoot,
+        plan: Callable[[], Planned],
+        *,
+        check: Callable[[], None],
+        confirm: Callable[[RunRecord], None],
+    ) -> Written:
+        """Carry out what `plan` says. `record` has not been begun; its id may be another one afterwards."""
+        async with self._turn, self._lease(check) as lease:
+            self._parts.recovery.run()
+            for attempt in range(_SWAPS):
+                planned = plan()
+                if not planned.changes:
+                    confirm(record)
+                    return Written(replace(record, summary=planned.summary), False)
+                try:
+                    return Written(self._carry_out(record, root, planned, lease, check, confirm), True)
+                except Conflict:
+                    if attempt == _SWAPS - 1:
+                        raise
+                    record = replace(record, id=self._parts.runs.new_id(record.started_at))
+        raise AssertionError("the loop returns or raises")
+
+    @contextlib.asynccontextmanager
+    async def _lease(self, check: Callable[[], None]) -> AsyncIterator[Lease]:
+        """The home's dream lease; a dream at work is waited for."""
+        until = time.monotonic() + _LEASE_WAIT_S
+        while True:
+            try:
+                lease = self._parts.leases.acquire(self._parts.lease_name, purpose="extraction")
+                break
+            except LeaseHeld:
+                if time.monotonic() >= until:
+                    raise
+                check()
+                await asyncio.sleep(_LEASE_STEP_S)
+        with lease:
+            yield lease
+
+    def _carry_out(
+        self,
+        record: RunRecord,
+        root: ScopeRoot,
+        planned: Planned,
+        lease: Lease,
+        check: Callable[[], None],
+        confirm: Callable[[RunRecord], None],
+    ) -> RunRecord:
+        parts, ops = self._parts, ops_of(planned.changes)
+        dirty = [root.directory / change.rel for change in planned.changes]
+        parts.snapshots.observe(source="before an extraction", dirty=dirty)
+        record = parts.runs.begin(replace(record, ops=ops))
+        transaction = parts.transaction_for(record.id, ACTOR)
+
+        def still_ours() -> None:
+            if not lease.renew():
+                raise LeaseLost(
+                    "The extraction stopped: its lease ran out meanwhile.", next_step="Run it again."
+                )
+            check()
+
+        try:
+            journal = transaction.prepare(planned.changes, emptied=planned.emptied)
+            transaction.apply(journal, commit=lambda: None, check=still_ours)
+            try:
+                confirm(record)
+            except BaseException:
+                transaction.undone = transaction.roll_back(journal)
+                raise
+        except LeaseLost:
+            raise
+        except BaseException as error:
+            self._failed(record, transaction, error)
+            raise
+        record = parts.runs.finish(
+            record, outcome="completed", ended_at=parts.clock(), summary=planned.summary
+        )
+        with contextlib.suppress(MendableError):  # the change is made; the next snapshot takes it in
+            parts.snapshots.record(
+                actor=ACTOR, source=record.engine, subject=planned.summary, run_id=record.id, dirty=dirty
+            )
+        return record
+
+    def _failed(self, record: RunRecord, transaction: Transaction, error: BaseException) -> None:
+        undone = transaction.undone
+        pending = [] if undone is None else list(undone.pending)
+        stop = stop_of(error, 0)
+        self._parts.runs.finish(
+            record,
+            outcome="interrupted" if pending else stop.outcome,
+            ended_at=self._parts.clock(),
+            summary=str(error) or type(error).__name__,
+            reason=stop.reason,
+            ops=not_applied(record.ops, "the run did not complete"),
+            conflicts=() if undone is None else undone.left,
+            details={**record.details, **({"pending": pending} if pending else {})},
+        )
+
+
+def recover(parts: ExtractDependencies) -> None:
+    """Settle what a killed run left. While another run is at work on the home, that one has done so."""
+    if not parts.runs.unsettled():
+        return
+    with (
+        contextlib.suppress(Busy),
+        parts.leases.acquire(parts.lease_name, purpose="recovery before an extraction"),
+    ):
+        parts.recovery.run()

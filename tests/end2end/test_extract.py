@@ -1,0 +1,234 @@
+"""Extraction end to end with the rules: traces, index and handbook; what is selected again and what not; what
+else of the home changes, which is nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from helpers.benches import contents
+from helpers.codex_home import CodexHomeMaker, talk, thread_id, varied_rollouts
+from helpers.extraction import CWD, NOW, OTHER, age, extract, ids, memory_of, parts_of, small_home, traces_of
+from helpers.rollouts import START
+from reverie.cli import main
+from reverie.homes.codex_names import bucket_of
+from reverie.rollouts.progress import ExtractProgress
+from reverie.rollouts.stage_one import is_structured
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return small_home(tmp_path / "codex").root
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    return tmp_path / "profile"
+
+
+def test_rollouts_become_traces_an_index_and_a_handbook(home: Path, profile: Path) -> None:
+    before = contents(home)
+    told: list[ExtractProgress] = []
+    result = extract(home, profile, progress=told.append)
+    assert result.outcome == "completed", result
+    assert [end.id for end in result.rollouts] == ids(3, 2, 1)
+    memory = memory_of(home)
+    assert traces_of(home) == ids(1, 2, 3)
+    trace = (memory / "trace_summaries" / f"{thread_id(1)}_fix_the_build_part_1.md").read_text()
+    header, _blank, body = trace.partition("\n\n")
+    assert header.splitlines()[0] == f"thread_id: {thread_id(1)}"
+    assert header.splitlines()[1] == f"cwd: {CWD}"
+    assert is_structured(body)
+    assert "Outcome: success" in body
+    assert "`make test` ended with 2" in body
+    assert "it worked" in body
+    index = (memory / "memory_summary.md").read_text().splitlines()
+    assert index[:3] == ["# Memory Summary", "", "Map of concise summaries to trace IDs (latest first):"]
+    assert [line.rpartition("`")[0].rpartition("`")[2] for line in index[4:]] == ids(3, 2, 1)
+    assert "Worked here: 'make test'" in (memory / "MEMORY.md").read_text().replace("`", "'")
+    after = contents(home)
+    bucket = f"memories/{bucket_of(CWD)}/memory/"
+    assert {name: data for name, data in after.items() if not name.startswith(bucket)} == before
+    stages = [each.stage for each in told if each.id == thread_id(1)]
+    assert (stages[0], stages[-1]) == ("waiting", "persisted")
+    assert told[-1].stage == "consolidated"
+
+
+def test_a_second_run_selects_nothing_and_a_touched_thread_is_selected_again(
+    home: Path, profile: Path
+) -> None:
+    extract(home, profile)
+    before = contents(home)
+    again = extract(home, profile)
+    assert (again.outcome, again.candidates, again.rollouts, again.directories) == ("unchanged", 0, (), ())
+    assert {skipped.reason for skipped in again.skipped} == {"up-to-date"}
+    assert contents(home) == before
+    rollout = next((home / "sessions").rglob(f"*{thread_id(2)}.jsonl"))
+    os.utime(rollout, (START + 5000, START + 5000))
+    assert [end.id for end in extract(home, profile).rollouts] == ids(2)
+    index = (memory_of(home) / "memory_summary.md").read_text()
+    assert index.index(thread_id(2)) < index.index(thread_id(3)), "it is the newest now"
+    assert traces_of(home) == ids(1, 2, 3), "one file per thread"
+
+
+def test_a_rollout_that_still_grows_is_left_for_the_next_time(home: Path, profile: Path) -> None:
+    rollout = next((home / "sessions").rglob(f"*{thread_id(3)}.jsonl"))
+    os.utime(rollout, (NOW / 1000 - 5, NOW / 1000 - 5))
+    result = extract(home, profile)
+    assert [end.id for end in result.rollouts] == ids(2, 1)
+    assert [(each.thread.id, each.reason) for each in result.skipped] == [(thread_id(3), "active")]
+
+
+def test_every_shape_of_rollout_is_read_and_broken_ones_stop_no_other(tmp_path: Path, profile: Path) -> None:
+    maker = CodexHomeMaker(tmp_path / "codex")
+    varied_rollouts(maker, CWD)
+    for number, path in enumerate(sorted((maker.root / "sessions").rglob("rollout-*")), start=1):
+        age(path, number)
+    maker.newest()
+    maker.bucket(OTHER)
+    maker.state(maker.thread_row(1, CWD, "Größe ändern"))
+    (profile / "config").mkdir(parents=True)
+    (profile / "config" / "config.toml").write_text("[extract]\nmax_rollouts = 20\n")
+    before = contents(maker.root)
+    result = extract(maker.root, profile)
+    reasons = {each.thread.id: each.reason for each in result.skipped}
+    assert reasons[thread_id(11)] == "sub-agent"
+    assert reasons[thread_id(12)] == "archived"
+    assert reasons[thread_id(14)] == "no-directory"
+    failed = {end.id: end.reason for end in result.rollouts if not end.succeeded}
+    assert failed == {}
+    assert {end.id for end in result.rollouts} == set(ids(*range(1, 8), 9, 10, 13))
+    names = [path.name for path in (memory_of(maker.root) / "trace_summaries").iterdir()]
+    assert f"{thread_id(1)}_gr_e_ndern.md" in names
+    after = contents(maker.root)
+    bucket = f"memories/{bucket_of(CWD)}/memory/"
+    assert {name: data for name, data in after.items() if not name.startswith(bucket)} == before
+    events = {entry.event for entry in parts_of(maker.root, profile).activity.read()}
+    assert {"extract.candidates", "extract.persisted", "extract.parse-errors"} <= events
+    assert {"extract.consolidation-started", "extract.consolidation-finished"} <= events
+
+
+def test_ten_traces_stay_and_the_handbook_keeps_what_the_others_taught(tmp_path: Path, profile: Path) -> None:
+    home = small_home(tmp_path / "codex", range(1, 13)).root
+    extract(home, profile)
+    extract(home, profile)
+    assert len(traces_of(home)) == 10
+    assert traces_of(home) == ids(*range(3, 13))
+    assert extract(home, profile).candidates == 0
+
+
+def test_a_persons_own_section_and_skills_outlive_the_rules(home: Path, profile: Path) -> None:
+    memory = memory_of(home)
+    (memory / "skills" / "release").mkdir(parents=True)
+    (memory / "skills" / "release" / "SKILL.md").write_bytes(b"# Release\n\xff")
+    (memory / "MEMORY.md").write_text(
+        "# Memory\n\n## Mine\n\nKeep this.\n\n## User preferences\n\n- Always tabs\n"
+    )
+    (memory / "consolidated.md").write_text("old\n")
+    (memory / "notes.md").write_text("mine\n")
+    assert extract(home, profile).succeeded
+    told = (memory / "MEMORY.md").read_text()
+    assert "## Mine\n\nKeep this.\n" in told
+    assert "- Always tabs" in told
+    assert (memory / "skills" / "release" / "SKILL.md").read_bytes() == b"# Release\n\xff"
+    assert not (memory / "consolidated.md").exists()
+    assert (memory / "notes.md").read_text() == "mine\n"
+
+
+def test_runs_are_listed_and_can_be_taken_back(home: Path, profile: Path) -> None:
+    extract(home, profile)
+    parts = parts_of(home, profile)
+    records = parts.runs.all()
+    assert {record.kind for record in records} == {"extract"}
+    assert [record.details["stage"] for record in records].count(2) == 1
+    for record in records:
+        parts.reverter.revert(record.id)
+    assert [path for path in memory_of(home).rglob("*") if path.is_file()] == []
+    assert extract(home, profile).candidates == 0, "what a person took back does not come again by itself"
+
+
+def test_cancelling_ends_at_once_and_leaves_nothing_half_done(home: Path, profile: Path) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    result = extract(home, profile, cancel=cancel)
+    assert (result.outcome, result.reason) == ("cancelled", "cancelled")
+    assert not memory_of(home).exists()
+    assert extract(home, profile).succeeded
+
+
+def test_a_row_that_cannot_be_kept_takes_its_trace_back(
+    home: Path, profile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from reverie.errors import Unavailable
+    from reverie.rollouts.state import ExtractState, TraceRow
+
+    real = ExtractState.put
+
+    def put(self: ExtractState, row: TraceRow) -> None:
+        if row.thread_id == thread_id(2):
+            raise Unavailable("The disk is full.")
+        real(self, row)
+
+    monkeypatch.setattr(ExtractState, "put", put)
+    result = extract(home, profile)
+    assert [(end.id, end.outcome) for end in result.rollouts if not end.succeeded] == [
+        (thread_id(2), "failed")
+    ]
+    assert traces_of(home) == ids(1, 3), "the others are there, and no orphan"
+    assert thread_id(2) not in (memory_of(home) / "memory_summary.md").read_text()
+    monkeypatch.undo()
+    assert [end.id for end in extract(home, profile).rollouts] == ids(2)
+
+
+def test_the_command_tells_in_json_and_in_words(
+    home: Path, profile: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ["--profile", str(profile), "--home", str(home), "--now", str(NOW)]
+    assert main([*base, "--json", "extract", "--dry-run"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert [each["threadId"] for each in planned["candidates"] if each["chosen"]] == ids(3, 2, 1)
+    assert not (home / "memories").exists()
+    assert main([*base, "--json", "extract"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["outcome"], answer["engine"], answer["candidates"]) == ("completed", "rules", 3)
+    assert len(answer["directories"]) == 1
+    assert main([*base, "extract"]) == 0
+    assert "Nothing to extract." in capsys.readouterr().out
+    assert main([*base, "extract", "--engine", "nobody:x"]) == 1
+
+
+def test_a_home_of_another_agent_is_told_so(
+    tmp_path: Path, profile: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from helpers.samples import copy_sample
+
+    home = copy_sample("mux-home", tmp_path)
+    assert main(["--profile", str(profile), "--home", str(home), "--json", "extract"]) == 1
+    assert json.loads(capsys.readouterr().out)["reason"] == "not-codex"
+
+
+def test_the_background_services_extract_only_when_that_is_switched_on(home: Path, profile: Path) -> None:
+    from reverie.services.extracting import launched
+
+    assert launched(parts_of(home, profile), threading.Event()) is None
+    (profile / "config").mkdir(parents=True, exist_ok=True)
+    (profile / "config" / "config.toml").write_text("[extract]\nat_launch = true\n")
+    result = launched(parts_of(home, profile), threading.Event())
+    assert result is not None
+    assert result.succeeded
+    assert parts_of(home, profile).runs.all()[0].trigger == "launch"
+
+
+def test_a_talk_that_was_half_written_counts_when_it_is_whole(tmp_path: Path, profile: Path) -> None:
+    maker = small_home(tmp_path / "codex", [1])
+    path = maker.rollout(2, [*talk(2, CWD), '{"timestamp":"2026'])
+    age(path, 2)
+    assert extract(maker.root, profile).succeeded
+    age(maker.rollout(2, [*talk(2, CWD), *talk(2, CWD, "And the docs")[2:]]), 50)
+    extract(maker.root, profile)
+    names = {path.name: path for path in (memory_of(maker.root) / "trace_summaries").iterdir()}
+    assert any("And the docs" in path.read_text() for path in names.values())

@@ -1,0 +1,59 @@
+"""A Codex home with rollouts, and extraction of it, for tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from helpers.codex_home import CodexHomeMaker, talk, thread_id
+from helpers.rollouts import START
+from reverie.compose import open_parts
+from reverie.homes.codex_names import bucket_of
+from reverie.profile import Profile
+from reverie.services.extracting import ExtractDesk, ExtractResult
+from reverie.services.parts import HomeParts
+
+CWD = "/projects/demo"
+OTHER = "/projects/other"
+NOW = (START + 100_000) * 1000
+OUTPUTS = ("trace_summaries", "memory_summary.md", "MEMORY.md", "skills")
+
+
+def age(path: Path, number: int) -> None:
+    """Give a rollout the time that its number says."""
+    at = START + number * 60
+    os.utime(path, (at, at))
+
+
+def small_home(root: Path, numbers: Iterable[int] = (1, 2, 3), cwd: str = CWD) -> CodexHomeMaker:
+    """A home with one short session for each number."""
+    maker = CodexHomeMaker(root)
+    (root / "session_index.jsonl").write_text("")
+    for number in numbers:
+        age(maker.rollout(number, talk(number, cwd, f"Fix the build, part {number}")), number)
+    return maker
+
+
+def parts_of(home: Path, profile: Path, now: int = NOW) -> HomeParts:
+    return open_parts(home, Profile.under(profile), lambda: now)
+
+
+def extract(home: Path, profile: Path, now: int = NOW, **more: Any) -> ExtractResult:
+    return ExtractDesk(parts_of(home, profile, now)).run(**more)
+
+
+def memory_of(home: Path, cwd: str = CWD) -> Path:
+    return home / "memories" / bucket_of(cwd) / "memory"
+
+
+def traces_of(home: Path, cwd: str = CWD) -> list[str]:
+    """The threads whose traces lie in a directory's memory."""
+    return sorted(
+        path.name.partition("_")[0] for path in (memory_of(home, cwd) / "trace_summaries").iterdir()
+    )
+
+
+def ids(*numbers: int) -> list[str]:
+    return [thread_id(number) for number in numbers]
