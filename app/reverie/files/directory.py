@@ -151,12 +151,12 @@ class Directory:
             _refuse_irregular(os.fstat(fd), name)
             return file.read() if limit is None else _read_up_to(fd, limit)
 
-    def make(self, name: str) -> None:
+    def make(self, name: str, mode: int = 0o777) -> None:
         """A new directory, durable on return; nothing happens if there is one. A file there is met by
-        `child`.
+        `child`. `mode`: permission bits, of which the umask takes away.
         """
         try:
-            os.mkdir(self._at(name), dir_fd=self._fd)
+            os.mkdir(self._at(name), mode, dir_fd=self._fd)
         except FileExistsError:
             return
         self.sync()

@@ -1,0 +1,398 @@
+"""The session notes of one home: when an update is due, one at a time per session, and what is said of it.
+
+`on_change` is called when a transcript has grown; `update_now` is a person asking: it knows no thresholds,
+and moves only what a success moves. How an update is due is `notes.thresholds`, what a run does `notes.run`.
+A gate is one entry in Activity for each session until another one closes; the numbers of a run (tokens with
+those from the cache, the thresholds in force) are in its entry, its record and the log.
+
+When the notes are no longer as Reverie left them, somebody else keeps them too: one update is left out, and
+that is said. Threading: blocking; any thread but the GUI's, several at once. `cancel` ends a run. Failure:
+what a person can mend is in the outcome.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from reverie.errors import MendableError
+from reverie.files.lease import Lease, LeaseHeld
+from reverie.files.rooted import RootedDirectory
+from reverie.homes.base import NotesPlace, ScopeContext
+from reverie.memory.store import sha256_of_bytes
+from reverie.notes.engine import NotesEngine
+from reverie.notes.material import newest
+from reverie.notes.outcome import Gate, NotesOutcome, NotesStanding
+from reverie.notes.run import NotesEnd, NotesRequest, NotesRun, RunDependencies
+from reverie.notes.sections import TOTAL_TOKENS, is_template, problems_of, rough_tokens
+from reverie.notes.state import NotesBook, NotesState
+from reverie.notes.template import current_template
+from reverie.notes.thresholds import Counters, Measured, Thresholds, decide, succeeded
+from reverie.runs.activity import Activity
+from reverie.text.redact import redact
+from reverie.transcripts.claude_facts import SessionFacts, SessionScan
+from reverie.transcripts.claude_reading import ClaudeReadable
+from reverie.transcripts.reading import Reading
+
+if TYPE_CHECKING:
+    from reverie.settings import NotesSettings
+
+_log = logging.getLogger("reverie.notes")
+
+WAIT_S = 15.0
+"""How long a person waits for a run that is at work, as the agent does."""
+_POLL_S = 0.1
+IDLE_MS = 3_600_000
+"""A session in which nobody said anything for so long is not in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotesDependencies:
+    """What the notes of one home work with. `settings` is read anew each time. `engine_for` chooses what
+    updates, and raises `MendableError` where a model that a person named cannot be asked."""
+
+    run: RunDependencies
+    activity: Activity
+    book: NotesBook
+    save_trace: Callable[[str, Mapping[str, Any]], object]
+    settings: Callable[[], NotesSettings]
+    engine_for: Callable[[ScopeContext], NotesEngine]
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """One session, looked at."""
+
+    session_id: str
+    place: NotesPlace
+    state: NotesState
+    seen: Measured
+    thresholds: Thresholds
+
+
+def notes_lease_name(home_id: str, session_id: str) -> str:
+    """Held while an update of this session is at work."""
+    return f"notes:{home_id}:{session_id}"
+
+
+class NotesService:
+    """The session notes of one home."""
+
+    def __init__(self, parts: NotesDependencies, cancel: threading.Event | None = None) -> None:
+        self._parts = parts
+        self._cancel = cancel or threading.Event()
+        self._scans: dict[str, SessionScan] = {}
+        self._told: dict[str, Gate] = {}
+        self._lock = threading.Lock()
+
+    def keeps(self, session_id: str) -> bool:
+        """Whether this home has notes for such a session at all. Raises `MendableError`."""
+        return self._parts.run.home.notes_place(session_id) is not None
+
+    def on_change(self, session_id: str) -> NotesOutcome:
+        """The transcript has grown, or may have."""
+        if not self._parts.settings().enabled:
+            return self._gate(
+                "disabled", session_id, "Session notes are off. Switch them on in the settings."
+            )
+        try:
+            looked = self._look(session_id)
+            if isinstance(looked, NotesOutcome):
+                return looked
+            if gate := self._idle(looked):
+                return gate
+            decision = decide(looked.state.counters, looked.seen, looked.thresholds)
+            if decision.gate is not None:
+                self._keep(session_id, looked.state, decision.counters)
+                return self._gate(decision.gate, session_id, gate_words(decision.gate, looked.thresholds))
+            with self._lease(session_id, wait_s=0.0):
+                self._keep(session_id, looked.state, decision.counters)
+                if self._advanced_by_others(looked):
+                    text = (
+                        "Stood down: the notes are no longer as Reverie left them; somebody else keeps them."
+                    )
+                    return self._gate("stood-down", session_id, text)
+                return self._run(looked, "thresholds")
+        except LeaseHeld:
+            return self._gate("in-flight", session_id, "An update of these notes is at work already.")
+        except MendableError as error:
+            return self._gate("error", session_id, str(error), level="warning")
+
+    def update_now(self, session_id: str, *, force: bool = False) -> NotesOutcome:
+        """An update because a person asks. Without `force` there is none where nothing was said since the
+        last one."""
+        try:
+            looked = self._look(session_id)
+            if isinstance(looked, NotesOutcome):
+                return looked
+            if not looked.seen.messages:
+                return self._gate("no-messages", session_id, "No messages to summarize.", level="warning")
+            with self._lease(session_id, wait_s=WAIT_S):
+                looked = replace(looked, state=self._parts.book.of(session_id))
+                current = self._sha256(looked.place)
+                same = looked.state.seen_uuid == looked.seen.last_uuid and looked.seen.last_uuid
+                if not force and same and current is not None and current == looked.state.written:
+                    text = "Nothing was said since the notes were updated."
+                    return replace(self._gate("nothing-new", session_id, text), path=looked.place.file)
+                return self._run(looked, "manual")
+        except LeaseHeld as error:
+            return self._gate("in-flight", session_id, str(error), level="warning")
+        except MendableError as error:
+            return self._gate("error", session_id, str(error), level="warning", next_step=error.next_step)
+
+    def standing(self, session_id: str) -> NotesStanding:
+        """The notes as they stand. Changes nothing; reads what is new in the transcript. Raises
+        `MendableError`."""
+        place = self._parts.run.home.notes_place(session_id)
+        if place is None:
+            return NotesStanding(session_id, gate="unknown-session", sentence="There are no notes here.")
+        settings = self._parts.settings()
+        data, template = self._bytes(place), current_template(place.template)
+        text = "" if data is None else data.decode("utf-8", "replace")
+        state, thresholds = self._parts.book.of(session_id), _thresholds(settings)
+        try:
+            seen: Measured | None = _measured(self._facts(session_id, place), state.counters)
+        except FileNotFoundError:
+            seen = None
+        gate: Gate | None = "no-messages"
+        if seen is not None:
+            gate = decide(state.counters, seen, thresholds).gate
+        if not settings.enabled:
+            gate = "disabled"
+        name = notes_lease_name(self._parts.run.home_id, session_id)
+        return NotesStanding(
+            session_id,
+            place.file,
+            exists=data is not None,
+            is_template=data is not None and is_template(text, template),
+            tokens=rough_tokens(text),
+            limit_tokens=TOTAL_TOKENS,
+            problems=() if data is None else problems_of(text, template),
+            enabled=settings.enabled,
+            running=self._parts.run.leases.holder(name) is not None,
+            gate=gate,
+            sentence="" if gate is None else gate_words(gate, thresholds),
+            measured=seen,
+            thresholds=thresholds,
+            noted_tokens=state.counters.tokens,
+            updated_at=state.updated_at,
+            run_id=state.run_id,
+        )
+
+    # Looking
+
+    def _look(self, session_id: str) -> _Looked | NotesOutcome:
+        place = self._parts.run.home.notes_place(session_id)
+        if place is None:
+            return self._gate(
+                "unknown-session", session_id, "The home lists no such session.", level="warning"
+            )
+        state = self._parts.book.of(session_id)
+        try:
+            facts = self._facts(session_id, place)
+        except FileNotFoundError:
+            facts = SessionFacts()
+        seen = _measured(facts, state.counters)
+        return _Looked(session_id, place, state, seen, _thresholds(self._parts.settings()))
+
+    def _facts(self, session_id: str, place: NotesPlace) -> SessionFacts:
+        with self._lock:  # two may look at one session: a scan belongs to one at a time
+            scan = self._scans.setdefault(session_id, SessionScan(place.transcript))
+            return scan.update()
+
+    def _idle(self, looked: _Looked) -> NotesOutcome | None:
+        try:
+            changed = looked.place.transcript.stat().st_mtime_ns // 1_000_000
+        except OSError:
+            changed = 0
+        if time.time_ns() // 1_000_000 - changed <= IDLE_MS:
+            return None
+        return self._gate("idle", looked.session_id, gate_words("idle", looked.thresholds))
+
+    def _advanced_by_others(self, looked: _Looked) -> bool:
+        """Whether the notes changed since Reverie last wrote or saw them; from now on they are seen. Notes
+        that are gone are nobody's advance."""
+        current, written = self._sha256(looked.place), looked.state.written
+        if current is None or written is None or current == written:
+            return False
+        self._parts.book.change(looked.session_id, lambda state: replace(state, written=current))
+        return True
+
+    def _sha256(self, place: NotesPlace) -> str | None:
+        return sha256_of_bytes(self._bytes(place))
+
+    def _bytes(self, place: NotesPlace) -> bytes | None:
+        files = RootedDirectory(place.root.directory)
+        return None if files.entry(place.rel) is None else files.read(place.rel)
+
+    def _keep(self, session_id: str, before: NotesState, counters: Counters) -> None:
+        if counters != before.counters:
+            self._parts.book.change(session_id, lambda state: replace(state, counters=counters))
+
+    @contextlib.contextmanager
+    def _lease(self, session_id: str, *, wait_s: float) -> Any:
+        """Alone with the updates of one session, in all processes. Raises `LeaseHeld`."""
+        name = notes_lease_name(self._parts.run.home_id, session_id)
+        until = time.monotonic() + wait_s
+        lease: Lease | None = None
+        while lease is None:
+            try:
+                lease = self._parts.run.leases.acquire(name, purpose=f"session notes ({session_id})")
+            except LeaseHeld:
+                if time.monotonic() >= until or self._cancel.wait(_POLL_S):
+                    raise
+        with lease:
+            yield lease
+
+    # Running
+
+    def _run(self, looked: _Looked, trigger: str) -> NotesOutcome:
+        home, session_id = self._parts.run.home, looked.session_id
+        settings, context = self._parts.settings(), home.context(workspace_id=looked.session_id)
+        try:
+            engine = self._parts.engine_for(context)
+        except MendableError as error:
+            return self._gate(
+                "model-unavailable", session_id, str(error), level="warning", next_step=error.next_step
+            )
+        listed = home.workspace(session_id)
+        numbers = {
+            "contextTokens": looked.seen.context_tokens,
+            "toolCalls": looked.seen.tool_calls,
+            "messages": looked.seen.messages,
+            "thresholds": looked.thresholds.as_json(),
+        }
+        request = NotesRequest(
+            session_id=session_id,
+            title="" if listed is None else listed.title or listed.name,
+            context=context,
+            place=looked.place,
+            messages=newest(ClaudeReadable(looked.place.transcript).messages(Reading())),
+            trigger=trigger,
+            time_limit_s=settings.time_limit_s,
+            details=numbers,
+        )
+        end = NotesRun(
+            self._parts.run,
+            request,
+            engine,
+            cancel=self._cancel,
+            still_wanted=lambda: trigger == "manual" or self._parts.settings().enabled,
+        ).go()
+        if end.succeeded:
+            self._succeeded(looked, end)
+        return self._ended(looked, end, engine.name, numbers)
+
+    def _succeeded(self, looked: _Looked, end: NotesEnd) -> None:
+        current = end.written or self._sha256(looked.place)
+        now = self._parts.run.clock()
+
+        def change(state: NotesState) -> NotesState:
+            return replace(
+                state,
+                counters=succeeded(state.counters, looked.seen),
+                written=current,
+                seen_uuid=looked.seen.last_uuid,
+                run_id=end.run_id,
+                updated_at=now,
+            )
+
+        self._parts.book.change(looked.session_id, change)
+
+    # Saying
+
+    def _ended(self, looked: _Looked, end: NotesEnd, model: str, numbers: Mapping[str, Any]) -> NotesOutcome:
+        text, session_id = end.summary, looked.session_id
+        if end.document is not None:
+            try:
+                self._parts.save_trace(end.run_id, end.document)
+            except MendableError as error:
+                text = f"{text} Its trace was not kept: {error}"
+        details = {**numbers, "model": model, "usage": dict(end.usage or {})}
+        level = logging.INFO if end.written is not None else logging.DEBUG
+        told = f"{end.outcome}: {text}"
+        _log.log(level, "[notes] %s session=%s run=%s %s", redact(told), session_id, end.run_id, details)
+        shown = "info" if end.succeeded else "warning"
+        self._note(f"notes.{end.outcome}", session_id, text, shown, end.run_id, details)
+        self._told.pop(session_id, None)
+        exists = end.succeeded and self._bytes(looked.place) is not None
+        return NotesOutcome(
+            None,
+            text,
+            session_id,
+            end.outcome,
+            end.run_id,
+            model,
+            end.reason,
+            end.next_step,
+            looked.place.file if exists else None,
+        )
+
+    def _gate(
+        self, gate: Gate, session_id: str, text: str, *, level: str = "info", next_step: str = ""
+    ) -> NotesOutcome:
+        """Said once for each session until another gate closes."""
+        if self._told.get(session_id) != gate or level != "info":
+            self._told[session_id] = gate
+            _log.debug("[notes] skipped (%s): %s session=%s", gate, redact(text), session_id)
+            self._note(f"notes.{gate}", session_id, text, level, None, {})
+        return NotesOutcome(gate, text, session_id, reason=gate, next_step=next_step)
+
+    def _note(
+        self,
+        event: str,
+        session_id: str,
+        text: str,
+        level: str,
+        run_id: str | None,
+        details: Mapping[str, Any],
+    ) -> None:
+        try:
+            self._parts.activity.add(
+                event,
+                level=level,
+                text=text,
+                home=str(self._parts.run.home.root),
+                workspace_id=session_id,
+                run_id=run_id,
+                details=details,
+            )
+        except MendableError as error:
+            _log.info("[notes] Activity was not written: %s", error)
+
+
+def gate_words(gate: Gate, thresholds: Thresholds) -> str:
+    """Why there is no update now, without numbers that change from answer to answer."""
+    return {
+        "disabled": "Session notes are off. Switch them on in the settings.",
+        "no-messages": "Nothing was said in this session yet.",
+        "idle": "Nobody has said anything in this session for more than an hour.",
+        "too-small": f"Notes begin once the session holds {thresholds.start_tokens:,} tokens.",
+        "not-grown": f"Not due: the session has not grown by {thresholds.growth_tokens:,} tokens yet.",
+        "at-work": (
+            f"Not due: the model is at work. After {thresholds.tool_calls} tool calls, or once it answered."
+        ),
+    }.get(gate, gate)
+
+
+def _thresholds(settings: NotesSettings) -> Thresholds:
+    return Thresholds().overridden(
+        start_tokens=settings.start_tokens,
+        growth_tokens=settings.growth_tokens,
+        tool_calls=settings.tool_calls,
+    )
+
+
+def _measured(facts: SessionFacts, counters: Counters) -> Measured:
+    return Measured(
+        facts.messages,
+        facts.context_tokens,
+        facts.tool_calls_since(counters.counting_from),
+        not facts.calls_tools,
+        facts.last_uuid,
+    )
