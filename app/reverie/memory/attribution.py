@@ -15,7 +15,7 @@ import contextlib
 import logging
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,34 +72,59 @@ class ActorLog:
 
     def record(self, path: Path, sha256: str | None, *, actor: str, run_id: str | None, at_ms: int) -> None:
         """`actor` is about to give `path` the content with this hash; None: to delete it."""
+        self.record_all({path: sha256}, actor=actor, run_id=run_id, at_ms=at_ms)
+
+    def record_all(
+        self, contents: Mapping[Path, str | None], *, actor: str, run_id: str | None, at_ms: int
+    ) -> None:
+        """As `record`, several at once."""
+        if not contents:
+            return
         ensure_private(self._database.parent)
-        row = (_text(path), sha256 or DELETED, actor, run_id, at_ms)
+        rows = [
+            (path_text(path), sha256 or DELETED, actor, run_id, at_ms) for path, sha256 in contents.items()
+        ]
         try:
-            self._insert(row)
+            self._insert(rows)
         except _DamagedError:
             # A damaged log must not keep people from saving; what it knew stays beside the new one.
             aside = self._database.with_name(f"{self._database.name}.damaged-{time.time_ns() // 1_000_000}")
             self._database.replace(aside)
             _log.warning("the log of who wrote what was damaged and is set aside as %s", aside.name)
-            self._insert(row)
+            self._insert(rows)
 
-    def _insert(self, row: tuple[str, str, str, str | None, int]) -> None:
+    def _insert(self, rows: Sequence[tuple[str, str, str, str | None, int]]) -> None:
         with self._connected() as connection:
-            newest = connection.execute(
-                "INSERT INTO writes (path, sha256, actor, run_id, at_ms) VALUES (?, ?, ?, ?, ?)", row
-            ).lastrowid
-            if newest is not None and newest % _PRUNE_EVERY == 0:
-                _prune(connection, newest=newest, now_ms=row[-1])
+            for row in rows:
+                newest = connection.execute(
+                    "INSERT INTO writes (path, sha256, actor, run_id, at_ms) VALUES (?, ?, ?, ?, ?)", row
+                ).lastrowid
+                if newest is not None and newest % _PRUNE_EVERY == 0:
+                    _prune(connection, newest=newest, now_ms=row[-1])
 
     def actor_of(self, path: Path, sha256: str | None) -> Attribution | None:
         """Who gave `path` this content last; None: not one of us."""
-        if not self._database.exists():
-            return None
+        return self.actors_of({path: sha256}).get(path)
+
+    def actors_of(self, contents: Mapping[Path, str | None]) -> dict[Path, Attribution]:
+        """As `actor_of`, several at once; those of nobody are left out."""
+        if not contents or not self._database.exists():
+            return {}
+        found: dict[Path, Attribution] = {}
         with self._connected() as connection:
-            row = connection.execute(
-                _NEWEST_OWN, (_text(path), sha256 or DELETED, _text(path), OUTSIDE)
-            ).fetchone()
-        return None if row is None else Attribution(*row)
+            for path, sha256 in contents.items():
+                asked = (path_text(path), sha256 or DELETED, path_text(path), OUTSIDE)
+                row = connection.execute(_NEWEST_OWN, asked).fetchone()
+                if row is not None:
+                    found[path] = Attribution(*row)
+        return found
+
+    def known(self) -> frozenset[str]:
+        """Every path of which something is known, as text."""
+        if not self._database.exists():
+            return frozenset()
+        with self._connected() as connection:
+            return frozenset(path for (path,) in connection.execute("SELECT DISTINCT path FROM writes"))
 
     def newest(self) -> dict[str, tuple[str, str]]:
         """Per path (as text) who wrote it last, and the SHA-256 of what; empty for a deletion."""
@@ -137,6 +162,6 @@ def _prune(connection: sqlite3.Connection, *, newest: int, now_ms: int) -> None:
     )
 
 
-def _text(path: Path) -> str:
+def path_text(path: Path | str) -> str:
     """The path as text SQLite can hold: names that are no valid UTF-8 are escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")

@@ -22,7 +22,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from reverie.files.atomic import shown
 from reverie.files.checkpoint import checkpoint
 from reverie.files.lock import file_lock
 from reverie.memory import history_merge
-from reverie.memory.history_commits import Commit, encode_commit
+from reverie.memory.history_commits import Commit, StoredCommit, encode_commit
 from reverie.memory.history_deletions import DeletionPage, read_deletions
 from reverie.memory.history_log import Cursor, LogPage, Place, leaves_at, read_page
 from reverie.memory.history_merge import Merge
@@ -56,6 +56,7 @@ from reverie.memory.history_roots import (
     key_of,
     rel_of,
 )
+from reverie.memory.history_shares import Share, Sharer, seen_changes, steps
 from reverie.memory.history_snapshot import Snapshot, SnapshotSource
 from reverie.memory.history_stat import StatCache
 from reverie.memory.history_tree import Folder, Leaf
@@ -100,8 +101,12 @@ class History:
         subject: str,
         run_id: str | None = None,
         dirty: Collection[Path] | None = None,
+        share: Sharer | None = None,
     ) -> str | None:
         """Keep the roots as they are now. Returns the new commit's id, None where nothing has changed.
+
+        `share` says who made which of the changes, which then are a commit each; `actor` counts where it says
+        nothing.
 
         `dirty`: the only paths that may have changed since the last snapshot (files or directories, gone or
         there); None: unknown, everything is looked at. A source whose directory is missing is kept as empty:
@@ -111,13 +116,17 @@ class History:
             self._last_problems = []
             signature = _Signature(actor, source, subject, run_id)
             try:
-                return self._snapshot(sources, signature, dirty)
+                return self._snapshot(sources, signature, dirty, share)
             except DamagedError as damage:
                 self._begin_anew(damage)
-                return self._snapshot(sources, signature, None)
+                return self._snapshot(sources, signature, None, share)
 
     def _snapshot(
-        self, sources: Sequence[SnapshotSource], signature: _Signature, dirty: Collection[Path] | None
+        self,
+        sources: Sequence[SnapshotSource],
+        signature: _Signature,
+        dirty: Collection[Path] | None,
+        share: Sharer | None,
     ) -> str | None:
         if not self._path.exists():
             create(self._path)
@@ -139,12 +148,48 @@ class History:
             self._last_problems = snapshot.notes[:_MOST_NOTES]
             commit = None
             if tree is not None and (last is None or tree != last.tree):
-                commit = self._commit(repository, sink, tree, tip, signature, snapshot.notes)
+                shares = self._shares(repository, sink, last, snapshot, share)
+                if len(shares) > 1:
+                    commit = self._commit_shares(repository, sink, last, snapshot, signature, shares)
+                else:
+                    alone = signature.of(shares[0]) if shares else signature
+                    commit = self._commit(repository, sink, tree, tip, alone, snapshot.notes)
             snapshot.remember()
             checkpoint("history-cache")
         if commit is not None:
             self._pack(repository)
         return commit.hex() if commit else None
+
+    @staticmethod
+    def _shares(
+        repository: Repository,
+        sink: ObjectSink,
+        last: StoredCommit | None,
+        snapshot: Snapshot,
+        share: Sharer | None,
+    ) -> Sequence[Share]:
+        if share is None:
+            return ()
+        changes = seen_changes(repository, sink, last, snapshot.tree)
+        return share(changes, last.commit.at_ms if last else None) if changes else ()
+
+    def _commit_shares(
+        self,
+        repository: Repository,
+        sink: ObjectSink,
+        last: StoredCommit | None,
+        snapshot: Snapshot,
+        signature: _Signature,
+        shares: Sequence[Share],
+    ) -> bytes | None:
+        tip, tree = (bytes.fromhex(last.commit.id), last.tree) if last else (None, None)
+        commit = None
+        for share, new in steps(repository, sink, last, snapshot.tree, shares):
+            if new is not None and new != tree:
+                notes = snapshot.notes if share is shares[-1] else ()
+                commit = tip = self._commit(repository, sink, new, tip, signature.of(share), notes)
+                tree = new
+        return commit
 
     def _commit(
         self,
@@ -394,6 +439,9 @@ class _Signature:
     source: str
     subject: str
     run_id: str | None
+
+    def of(self, share: Share) -> _Signature:
+        return replace(self, actor=share.actor, run_id=share.run_id)
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
 """Snapshots: what the history gets to see, when, and in whose name.
 
 One `Snapshots` per home. `observe` commits what changed since the last snapshot under the name of whoever
-changed it (the actor log knows our own writes by path and hash; anything else is "outside", never guessed).
-`record` commits under a given actor, before and after runs and hand edits.
+changed it: the actor log knows our own writes by path and hash, the transcripts in use what the agent's
+memory tools wrote (`memory.agent_writes`); anything else is "outside", never guessed. `record` commits under
+a given actor, before and after runs and hand edits.
 
 Threading: blocking, any thread but the GUI's; commits of one home are serialised by the history's own lock.
 Failure: raises `MendableError`. Callers that are about to destroy something must let it stop them.
@@ -16,18 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.clock import Clock
-from reverie.files.directory import Directory
-from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import COMPANIONS, Home, ScopeRoot
+from reverie.memory.agent_writes import AgentWrites
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.history import History, SnapshotSource
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.sharing import Sharing
 from reverie.memory.usage import Usage, UsageLog
 
 if TYPE_CHECKING:
     from reverie.memory.attribution import ActorLog
-
-_ATTRIBUTED_AT_MOST = 500
 
 
 class Snapshots:
@@ -39,6 +37,7 @@ class Snapshots:
         self.history = history
         self._usage = usage
         self._actors = actors
+        self._agent = AgentWrites(home)
 
     def record(
         self,
@@ -56,15 +55,17 @@ class Snapshots:
 
     def observe(self, *, source: str, dirty: Collection[Path] | None = None) -> None:
         """Commit what changed since the last snapshot, by whoever did it."""
-        if dirty is None or len(dirty) > _ATTRIBUTED_AT_MOST:
-            self.record(actor=OUTSIDE, source=source, subject="Changes found by a scan", dirty=dirty)
-            return
-        for (actor, run_id), contents in self._by_actor(dirty).items():
-            commit = self.record(
-                actor=actor, source=source, subject="Changes seen", run_id=run_id, dirty=list(contents)
-            )
-            if actor == OUTSIDE and commit is not None:
-                self._log_outside(contents)
+        subject = "Changes found by a scan" if dirty is None else "Changes seen"
+        sharing = self._sharing()
+        self.history.snapshot(
+            self._sources(), actor=OUTSIDE, source=source, subject=subject, dirty=dirty, share=sharing.share
+        )
+        sharing.log(self._clock())
+
+    def _sharing(self) -> Sharing:
+        directories = {root.key: root.directory for root in self._home.roots()}
+        directories[COMPANIONS] = self._home.root
+        return Sharing(self._actors, self._agent, directories)
 
     def record_companion(self, rel: str, *, actor: str, source: str, run_id: str | None = None) -> str | None:
         """Commit one companion (`rel` is below the home) as it stands now; None where nothing changed."""
@@ -72,33 +73,23 @@ class Snapshots:
         known = set(self.history.files(head, COMPANIONS)) if head is not None else set()
         directory = self._home.root
         names = [name for name in sorted(known | {rel}) if (directory / name).is_file()]
-        return self.history.snapshot(
+        # Before a change of ours, what is new there is whoever's the log and the transcripts say.
+        sharing = self._sharing() if actor == OUTSIDE else None
+        commit = self.history.snapshot(
             [SnapshotSource(COMPANIONS, directory, names)],
             actor=actor,
             source=source,
             subject=f"Companion {rel}",
             run_id=run_id,
+            share=sharing.share if sharing is not None else None,
         )
+        if sharing is not None:
+            sharing.log(self._clock())
+        return commit
 
     def preserve(self, root: ScopeRoot, rel: str) -> None:
         """Make sure the history holds what stands at this path, before it is changed."""
         self.observe(source="before a change", dirty=[root.directory / rel])
-
-    def _by_actor(self, dirty: Collection[Path]) -> dict[tuple[str, str | None], dict[Path, str | None]]:
-        """The dirty paths with the hashes of their contents, by who wrote them."""
-        groups: dict[tuple[str, str | None], dict[Path, str | None]] = {}
-        for path in _files_of(dirty):
-            sha256 = sha256_of_bytes(_bytes_of(path))
-            found = self._actors.actor_of(path, sha256)
-            key = (OUTSIDE, None) if found is None else (found.actor, found.run_id)
-            groups.setdefault(key, {})[path] = sha256
-        # What is left of a dirty directory once our own writes in it are committed is somebody else's.
-        return dict(sorted(groups.items(), key=lambda group: group[0][0] == OUTSIDE))
-
-    def _log_outside(self, contents: Mapping[Path, str | None]) -> None:
-        """From here on an old content of ours at these paths is no longer taken for our own write."""
-        for path, sha256 in contents.items():
-            self._actors.record(path, sha256, actor=OUTSIDE, run_id=None, at_ms=self._clock())
 
     def _sources(self) -> Sequence[SnapshotSource]:
         by_prefix: dict[str, dict[str, Usage]] = {}
@@ -119,25 +110,3 @@ class Snapshots:
 def unescaped(component: str) -> str:
     """The text that a logical key's component stands for (formats/mux.md section 8)."""
     return component.replace("%3A", ":").replace("%25", "%")
-
-
-def _files_of(dirty: Collection[Path]) -> list[Path]:
-    """The dirty paths, a directory replaced by itself and the files in it."""
-    found: list[Path] = []
-    for path in dirty:
-        found.append(path)
-        if path.is_dir() and not path.is_symlink():
-            found += [
-                path / entry.rel for entry in RootedDirectory(path).walk().entries if entry.kind == "file"
-            ]
-    return found
-
-
-def _bytes_of(path: Path) -> bytes | None:
-    """The file's bytes for attribution; None where there is no regular file to be read (a directory, a
-    symlink or a pipe is nobody's write)."""
-    try:
-        with Directory.open(path.parent) as directory:
-            return directory.read(path.name)
-    except OSError:
-        return None
