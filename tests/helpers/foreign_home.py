@@ -11,16 +11,19 @@ no companions. What works with both keeps no constant of either.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from reverie.errors import Unavailable
 from reverie.homes.base import (
     EDITABLE,
     AgentJob,
+    AgentLock,
     Caps,
     Companion,
     DreamWishes,
     DumpPlaces,
+    FileRole,
     FileRule,
     HomeContents,
     LostStore,
@@ -29,6 +32,7 @@ from reverie.homes.base import (
     Orphan,
     Project,
     ProjectGap,
+    RootChange,
     Scope,
     ScopeContext,
     ScopeRoot,
@@ -125,6 +129,15 @@ class ForeignHome:
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         return self.rules.get(f"{root.key}/{rel}", EDITABLE)
+
+    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
+        return "memory"
+
+    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
+        return {}
+
+    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
+        return None
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         return None if root.usage_prefix is None else root.usage_prefix + rel

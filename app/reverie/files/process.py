@@ -31,6 +31,19 @@ def this_process() -> ProcessId:
     return ProcessId(pid, _started(pid) or 0, _boot())
 
 
+_ours = {os.getpid()}
+
+
+def count_as_ours(pid: int) -> None:
+    """A process that this one started and that works for it alone."""
+    _ours.add(pid)
+
+
+def is_ours(pid: int) -> bool:
+    """Whether what this process does is our own doing."""
+    return pid in _ours or pid == os.getpid()
+
+
 def is_alive(process: ProcessId) -> bool:
     """Whether exactly this process still runs. One in another container, which cannot be seen from here,
     counts as
@@ -42,6 +55,11 @@ def is_alive(process: ProcessId) -> bool:
     if namespace != own_namespace:
         return True
     return _started(process.pid) == process.started
+
+
+def is_running(pid: int) -> bool:
+    """Whether some process of this id runs here: for files of other programs, which keep no more."""
+    return pid > 0 and _started(pid) is not None
 
 
 if sys.platform == "linux":

@@ -12,6 +12,7 @@ GUI's.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -133,6 +134,61 @@ class FileRule:
 
 
 EDITABLE = FileRule()
+
+
+FileRole = Literal["memory", "index", "notes"]
+"""What a file is to a dream. `index`: lists the others and follows them; never merged, renamed or deleted.
+`notes`: those of one session, which no dream touches."""
+
+
+@dataclass(frozen=True, slots=True)
+class DreamtFile:
+    """A text of a root after a dream, with the name and description in its front matter (empty: none)."""
+
+    text: str
+    name: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RootChange:
+    """What a dream made of one root, by `rel`. `files`: all that stand there now; `gone`: those that do not
+    any more, as they were; `moved`: old -> new path; `merged`: of `gone`, which memory took them over;
+    `created`: new ones."""
+
+    files: Mapping[str, DreamtFile]
+    gone: Mapping[str, DreamtFile]
+    moved: Mapping[str, str]
+    merged: Mapping[str, str]
+    created: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LockBefore:
+    """A lock file as it stood. `body` None: it was not there."""
+
+    body: bytes | None
+    mtime_ns: int
+
+
+class AgentLock(Protocol):
+    """The file by which an agent tells that it consolidates a store; whoever consolidates takes it."""
+
+    @property
+    def file(self) -> Path: ...
+
+    def look(self) -> LockBefore:
+        """How the lock stands now. Raises `Busy` while another process holds it."""
+
+    def take(self, before: LockBefore) -> int:
+        """Take the lock that stands as `look` saw it; returns the holder it names then. Raises `Busy` where
+        another was quicker."""
+
+    def done(self) -> None:
+        """Give it back after a consolidation. Raises `Conflict` where it is not ours any more."""
+
+    def put_back(self, before: LockBefore, holder: int) -> None:
+        """Make it what it was before `holder` took it. Raises `Conflict` where that one does not hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +435,17 @@ class Home(Protocol):
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Whether `rel` (uses `/`; it need not exist) may be changed; for a directory what holds for all in
         it. Pure: no file is read."""
+
+    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
+        """What `rel` is to a dream. Pure: no file is read."""
+
+    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
+        """What else becomes of a root's files after a dream, so that its index and links still hold: new
+        texts by `rel`. Pure."""
+
+    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
+        """What a consolidation of this context takes beside Reverie's own lease; None: this agent has none,
+        or there is nothing to consolidate."""
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         """The logical key of a file in the usage sidecar; `rel` uses `/`. None where the owner is unknown."""

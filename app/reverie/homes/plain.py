@@ -6,19 +6,23 @@ A home of this kind overrides what its agent does keep. Threading and failure: a
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from reverie.errors import Unavailable
 from reverie.homes.base import (
     EDITABLE,
     AgentJob,
+    AgentLock,
     Companion,
     DreamWishes,
     DumpPlaces,
+    FileRole,
     FileRule,
     LostStore,
     MemoryKinds,
     NotesPlace,
+    RootChange,
     Scope,
     ScopeContext,
     ScopeRoot,
@@ -74,6 +78,15 @@ class PlainHome:
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         return EDITABLE
+
+    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
+        return "memory"
+
+    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
+        return {}
+
+    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
+        return None
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         if root.usage_prefix is None:

@@ -122,8 +122,9 @@ def description(prefix: bytes, caps: Caps) -> Description:
     return Description(found.text, "not-text") if found.text else _NOT_TEXT
 
 
-def declared(text: str, prefix_bytes: int | None = None) -> str | None:
-    """The description that a text gives, exactly as it stands there; None without a block that gives one."""
+def declared(text: str, prefix_bytes: int | None = None, *, key: str = "description") -> str | None:
+    """The description (or another key) that a text gives, exactly as it stands there; None without a block
+    that gives one."""
     block = split(text, prefix_bytes)
     if block is None:
         return None
@@ -131,7 +132,7 @@ def declared(text: str, prefix_bytes: int | None = None) -> str | None:
         root = yaml12.parse(text[block.block_start : block.block_end])
     except yaml12.MalformedError:
         return None
-    entry = root.entry("description") if root is not None else None
+    entry = root.entry(key) if root is not None else None
     return entry[1].value.text if entry is not None else None
 
 
