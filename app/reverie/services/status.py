@@ -38,6 +38,7 @@ def status_view(parts: HomeParts, context: ScopeContext) -> StatusView:
         interrupted=tuple(run for run in runs if run.outcome == "interrupted" and not run.reverted),
         problems=shown.problems,
         spent=_spent(parts, context),
+        agent=parts.home.agent_status(context),
     )
 
 

@@ -15,7 +15,7 @@ from reverie.dream.progress import DreamProgress
 if TYPE_CHECKING:
     from reverie.dream.review import Review
     from reverie.files.lease import LeaseHolder
-    from reverie.homes.base import Companion, HomeContents, Scope, ScopeContext
+    from reverie.homes.base import Companion, HomeContents, Scope, ScopeContext, StatusLine
     from reverie.homes.identity import KnownHome
     from reverie.memory.listing import ScopeListing
     from reverie.runs.record import Outcome
@@ -181,6 +181,8 @@ class StatusView:
     interrupted: tuple[RunSummary, ...]
     problems: tuple[str, ...]
     spent: Mapping[Scope, Spent] = field(default_factory=dict)
+    agent: tuple[StatusLine, ...] = ()
+    """What the agent says of its own jobs."""
 
 
 @dataclass(frozen=True, slots=True)

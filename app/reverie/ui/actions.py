@@ -40,6 +40,7 @@ class Situation:
     running: bool = False
     can_consolidate: bool = False
     services: bool = False
+    agent_jobs: bool = False
 
 
 Rule = Callable[[Situation], bool]
@@ -201,6 +202,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
                lambda now: now.services, checkable=True, separator=True),
     ActionSpec("dream.runs", "dream", _("&Last runs…"), "tab.dreams.show_runs", ("Ctrl+Shift+R",), "runs",
                _("What past runs changed, and undo them"), lambda now: now.home, separator=True),
+    ActionSpec("dream.agent-jobs", "dream", _("&Jobs of the agent…"), "late.show_agent_jobs", (), "",
+               _("What the agent itself says of its extractions and consolidations"),
+               lambda now: now.agent_jobs),
     ActionSpec("view.palette", "view", _("Command &palette…"), "show_palette", ("Ctrl+K",), "",
                _("Find an action or a memory by its name")),
     ActionSpec("view.picker", "view", _("Show &homes"), "toggle_picker", ("Ctrl+B",), "",
@@ -234,6 +238,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("What the background services decided, and why")),
     ActionSpec("view.doctor", "view", _("Show &doctor"), "late.show_doctor", ("Ctrl+4",), "",
                _("Why the memory writer or a consolidation did not run")),
+    ActionSpec("view.transcripts", "view", _("Show tra&nscripts"), "late.show_transcripts", ("Ctrl+5",), "",
+               _("What was said between you and the agent, session by session")),
     ActionSpec("view.to-homes", "view", _("Go to &homes"), "focus_picker", ("Alt+1",), separator=True),
     ActionSpec("view.to-tree", "view", _("Go to &memories"), "focus_tree", ("Alt+2",)),
     ActionSpec("view.search", "view", _("&Search memories"), "focus_search", ("Ctrl+F",), "",
@@ -249,7 +255,7 @@ TREE_MENU = (
     "memory.copy-path",
     "memory.history",
 )  # fmt: skip
-CONSOLIDATE_MENU = ("dream.preview", "dream.rules", "dream.model", "dream.runs")
+CONSOLIDATE_MENU = ("dream.preview", "dream.rules", "dream.model", "dream.runs", "dream.agent-jobs")
 
 _CONTEXTS = {
     "window": Qt.ShortcutContext.WindowShortcut,

@@ -1,6 +1,6 @@
-"""Traces, Activity and Doctor, which nobody looks at first: their places are held from the start, their
-modules are loaded by a job, and their widgets are built once the first tree is on screen (design.md section
-7).
+"""Traces, Activity, Doctor and Transcripts, which nobody looks at first: their places are held from the
+start, their modules are loaded by a job, and their widgets are built once the first tree is on screen
+(design.md section 7).
 
 The same job loads the dialogs, which are imported when they are asked for: no file is to be read on the GUI
 thread then. Until the tabs are built there is nothing to pause and no host.
@@ -27,6 +27,8 @@ from reverie.ui.session import HomeSession
 if TYPE_CHECKING:
     from reverie.ui.services_view import ServicesView
     from reverie.ui.traces.tab import TracesTab
+    from reverie.ui.transcripts.jobs_dialog import JobsDialog
+    from reverie.ui.transcripts.tab import TranscriptsTab
 
 _LATE = (
     "PySide6.QtNetwork",
@@ -45,6 +47,8 @@ _LATE = (
     "reverie.ui.services_view",
     "reverie.ui.settings_dialog",
     "reverie.ui.traces.tab",
+    "reverie.ui.transcripts.jobs_dialog",
+    "reverie.ui.transcripts.tab",
 )
 
 
@@ -77,12 +81,14 @@ class LateTabs(QObject):
         self._asked = self._closed = self._hosting = False
         self._traces: TracesTab | None = None
         self._services: ServicesView | None = None
+        self._transcripts: TranscriptsTab | None = None
+        self._jobs: JobsDialog | None = None
         self._places = [QWidget() for _title in self._titles()]
         for place, title in zip(self._places, self._titles(), strict=True):
             tabs.addTab(place, title)
 
     def _titles(self) -> tuple[str, ...]:
-        return self.tr("Traces"), self.tr("Activity"), self.tr("Doctor")
+        return self.tr("Traces"), self.tr("Activity"), self.tr("Doctor"), self.tr("Transcripts")
 
     @property
     def is_built(self) -> bool:
@@ -99,6 +105,17 @@ class LateTabs(QObject):
         """Not before `built`."""
         assert self._services is not None
         return self._services
+
+    @property
+    def transcripts(self) -> TranscriptsTab:
+        """Not before `built`."""
+        assert self._transcripts is not None
+        return self._transcripts
+
+    @property
+    def agent_jobs(self) -> JobsDialog | None:
+        """None until it was asked for."""
+        return self._jobs
 
     def load(self) -> None:
         """Something is on screen by now; asked again, nothing happens."""
@@ -118,15 +135,19 @@ class LateTabs(QObject):
             return
         from reverie.ui.services_view import ServicesView
         from reverie.ui.traces.tab import TracesTab
+        from reverie.ui.transcripts.tab import TranscriptsTab
 
         around = self._around
         self._traces = TracesTab(around.icons)
         self._services = ServicesView(around.icons, around.clock, around.lane, around.dreams, around.log_file)
-        self._take_places((self._traces, self._services.activity, self._services.doctor))
+        self._transcripts = TranscriptsTab(around.icons, around.clock)
+        self._transcripts.said.connect(self.said)
+        self._take_places((self._traces, self._services.activity, self._services.doctor, self._transcripts))
         self._status_bar.insertPermanentWidget(0, self._services.label)
         self._connect(self._traces, self._services)
         if self._session is not None:
             self._services.set_session(self._session)
+            self._transcripts.set_session(self._session)
         if self._hosting:
             self._services.run_for(around.homes.sessions)
         self.built.emit()
@@ -155,8 +176,12 @@ class LateTabs(QObject):
     def set_session(self, session: HomeSession) -> None:
         """The home that is shown."""
         self._session = session
+        if self._jobs is not None:
+            self._jobs.close()
         if self._services is not None:
             self._services.set_session(session)
+        if self._transcripts is not None:
+            self._transcripts.set_session(session)
 
     def host(self) -> None:
         """Host the services of the open homes where they are wanted."""
@@ -182,6 +207,8 @@ class LateTabs(QObject):
             self._services.stop()
         if self._traces is not None:
             self._traces.stop()
+        if self._transcripts is not None:
+            self._transcripts.stop()
 
     @property
     def can_pause(self) -> bool:
@@ -208,3 +235,26 @@ class LateTabs(QObject):
     @Slot()
     def show_doctor(self) -> None:
         self._tabs.setCurrentIndex(3)
+
+    @Slot()
+    def show_transcripts(self) -> None:
+        self._tabs.setCurrentIndex(4)
+
+    @Slot(str)
+    def show_transcript(self, source_id: str) -> None:
+        """One transcript of the shown home, by its id."""
+        self.show_transcripts()
+        if self._transcripts is not None:
+            self._transcripts.show_source(source_id)
+
+    @Slot()
+    def show_agent_jobs(self) -> None:
+        """What the agent of the shown home says of its own background jobs."""
+        if self._session is None or self._transcripts is None:
+            return
+        from reverie.ui.transcripts.jobs_dialog import JobsDialog
+
+        if self._jobs is None:
+            self._jobs = JobsDialog(self._around.icons, self._around.clock, self._around.lane, self._tabs)
+            self._jobs.transcript_wanted.connect(self.show_transcript)
+        self._jobs.show_jobs(self._session)

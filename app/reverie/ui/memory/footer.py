@@ -18,6 +18,7 @@ from reverie.homes.base import Scope
 from reverie.ui import words
 from reverie.ui.buttons import FitToolButton
 from reverie.ui.icons import Icons
+from reverie.ui.memory.agent_rows import AgentRows
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.footer_rows import FooterRow, RowWords, TwoToneLabel, harvest_words, row_words
 from reverie.ui.memory.run_panel import RunPanel
@@ -60,6 +61,7 @@ class Footer(QWidget):
         self.harvest = FooterRow(self.tr("Harvest"), grid, len(SCOPES))
         self.harvest.set_visible(False)
         grid.setRowStretch(len(SCOPES) + 1, 1)
+        self.agent = AgentRows(icons)
         self.problems = MessageBar(icons, "status-problems")
         self.panel = RunPanel(icons)
         self.button = FitToolButton()
@@ -95,6 +97,7 @@ class Footer(QWidget):
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         outer.setSpacing(GAP)
         outer.addLayout(top)
+        outer.addWidget(self.agent)
         outer.addWidget(self.problems)
         outer.addWidget(self.panel)
 
@@ -122,6 +125,7 @@ class Footer(QWidget):
         for row in self.rows.values():
             row.say(RowWords("loading", "…"))
         self.harvest.set_visible(False)
+        self.agent.say((), 0)
         self.problems.clear()
         self.panel.show_interrupted(())
 
@@ -150,6 +154,7 @@ class Footer(QWidget):
         self.harvest.set_visible(harvest is not None)
         if harvest is not None:
             self.harvest.say(harvest_words(harvest, now))
+        self.agent.say(self._status.agent, now)
 
     # Width
 

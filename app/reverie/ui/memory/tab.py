@@ -382,6 +382,7 @@ class MemoryTab(QWidget):
             undo=self.hand.last is not None,
             running=self.dreams.jobs.running,
             can_consolidate=not self.dreams.obstacle,
+            agent_jobs=bool(self.footer.agent.rows),
         )
 
     # Width

@@ -45,7 +45,8 @@ class EntryStyle:
 
     def stripe(self, message: Message) -> QColor | None:
         """The colour at the edge of an entry."""
-        return None if message.undone else self._stripes.get(message.speaker)
+        quiet = message.undone or (message.folded and message.tool is None)
+        return None if quiet else self._stripes.get(message.speaker)
 
     def lines(self, message: Message, *, unfolded: bool) -> Iterator[Line]:
         """The lines of an entry, the one that says who first."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
+from reverie.homes.base import Source
 from reverie.transcripts.paging import Facts
 from reverie.transcripts.reading import Message, ToolUse
 from reverie.ui import words
@@ -98,3 +99,25 @@ def read_so_far(entries: int, first: int, facts: Facts, *, at_end: bool) -> str:
     if facts.half_written:
         found.append(tr("the last line is half-written"))
     return SEPARATOR.join(found)
+
+
+def state_of(source: Source) -> str:
+    """What is special about a transcript."""
+    told = {"archived": tr("archived"), "sub-agent": tr("sub-agent")}.get(source.state, visible(source.state))
+    if source.archived and "archived" not in source.state:
+        told = ", ".join(each for each in (tr("archived"), told) if each)
+    return told
+
+
+def job_state(state: str) -> str:
+    return {
+        "waiting": tr("waiting"),
+        "running": tr("running"),
+        "done": tr("done"),
+        "failed": tr("failed"),
+        "stale": tr("stale"),
+    }.get(state, visible(state))
+
+
+def job_kind(kind: str) -> str:
+    return {"extraction": tr("Extraction"), "consolidation": tr("Consolidation")}.get(kind, visible(kind))

@@ -1,0 +1,94 @@
+"""A Codex home in a window: its transcripts, what its agent says of its jobs, what is made anew each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ui_windows import Windows
+
+from helpers.audit import problems
+from helpers.codex_home import (
+    JOBS_TABLE,
+    NOW_S,
+    OUTPUTS_TABLE,
+    CodexHomeMaker,
+    thread_id,
+    varied_rollouts,
+)
+
+CWD = "/projects/demo"
+
+
+def job(kind: str, key: str, status: str, **columns: object) -> str:
+    told = {"kind": kind, "job_key": key, "status": status, **columns}
+    values = ", ".join("NULL" if value is None else repr(value) for value in told.values())
+    return f"INSERT INTO jobs ({', '.join(told)}) VALUES ({values})"
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> CodexHomeMaker:
+    maker = CodexHomeMaker(tmp_path / "codex")
+    maker.bucket(CWD)
+    maker.newest()
+    varied_rollouts(maker, CWD)
+    rows = [maker.thread_row(number, CWD, f"Thread {number}") for number in (1, 4, 6)]
+    maker.state(*rows, maker.thread_row(11, CWD, source='{"subagent":"review"}'))
+    maker.database(
+        "memories_1.sqlite",
+        JOBS_TABLE,
+        OUTPUTS_TABLE,
+        job("memory_consolidate_global", "global", "error", finished_at=NOW_S, retry_at=NOW_S + 3600,
+            last_error="the model did not answer"),
+        job("memory_stage1", thread_id(1), "done", finished_at=NOW_S - 60),
+        job("memory_stage1", thread_id(4), "error", finished_at=NOW_S - 30, last_error="no JSON"),
+    )  # fmt: skip
+    return maker
+
+
+def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex: CodexHomeMaker) -> None:
+    before = {path: path.read_bytes() for path in codex.root.rglob("*") if path.is_file()}
+    driver = windows.open(codex.root, "")
+    tab = driver.window.late.transcripts
+    assert tab.list.shown == (), "nothing is listed before it is looked at"
+    driver.do("view.transcripts")
+    driver.until(lambda: tab.is_settled)
+    titles = {source.id: tab.list.model.title(source) for source in tab.list.shown}
+    assert titles[thread_id(1)] == "Thread 1"
+    assert titles[thread_id(2)] == "Fix the build"
+    assert thread_id(11) not in titles, "what a sub-agent was told is not listed"
+    tab.list.text.setText("thread 4")
+    assert [source.id for source in tab.list.shown] == [thread_id(4)]
+    assert tab.list.select_id(thread_id(4))
+    driver.until(lambda: tab.is_settled)
+    assert "The build works again." in tab.view.text.toPlainText()
+    assert problems(driver.window) == []
+
+    rows = driver.footer.agent.rows
+    assert [(row.line.label, row.line.state) for row in rows if row.line is not None] == [
+        ("Codex consolidation", "fail"),
+        ("Codex extraction", "fail"),
+    ]
+    assert "the model did not answer" in rows[0].value.text()
+    assert rows[0].value.accessibleName().startswith("failed, Codex consolidation")
+    driver.do("dream.agent-jobs")
+    dialog = driver.window.late.agent_jobs
+    assert dialog is not None
+    driver.until(lambda: dialog.is_read)
+    assert problems(dialog) == []
+    items = [dialog.table.topLevelItem(row) for row in range(dialog.table.topLevelItemCount())]
+    told = {item.text(2): item for item in items if item is not None}
+    assert told["Thread 4"].text(0) == "failed"
+    assert told["Thread 4"].text(5) == "no JSON"
+    assert told["all threads"].text(4) != "–"
+    dialog.table.setCurrentItem(told["all threads"])
+    assert not dialog.open_button.isEnabled()
+    dialog.table.setCurrentItem(told["Thread 1"])
+    dialog.open_button.click()
+    driver.until(lambda: tab.is_settled)
+    assert tab.list.selected is not None
+    assert tab.list.selected.id == thread_id(1), "although the filter hid it"
+    dialog.close()
+
+    after = {path: path.read_bytes() for path in codex.root.rglob("*") if path.is_file()}
+    assert before == after
