@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "harvest": "pick up what was said before the newest compaction, then dream",
     "write": "one run of the memory writer: what was said last goes into the project's memory",
     "extract": "Codex: new rollouts become trace summaries, and those a handbook for each directory",
+    "notes": "Claude Code: bring the notes of a session up to date",
     "runs": "runs so far, newest first",
     "diff": "what one run changed, as a unified diff",
     "revert": "undo one run",
@@ -84,6 +85,9 @@ def build_parser() -> argparse.ArgumentParser:
             )
         if name == "write":
             command.add_argument("--force", action="store_true", help="run whether it is due or not")
+        if name == "notes":
+            command.add_argument("--session", metavar="ID", help="a session of the home")
+            command.add_argument("--force", action="store_true", help="also where nothing new was said")
         if name == "doctor":
             command.add_argument("--self", action="store_true", help="examine Reverie itself")
             command.add_argument(

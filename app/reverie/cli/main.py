@@ -369,6 +369,12 @@ def _doctor(session: Session) -> int:
     return doctor(session)
 
 
+def _notes(session: Session) -> int:
+    from reverie.cli.noting import notes
+
+    return notes(session)
+
+
 def _search(session: Session) -> int:
     from reverie.cli.search import search
 
@@ -391,6 +397,7 @@ _COMMANDS: dict[str | None, Callable[[Session], int]] = {
     "sweep": _sweep,
     "harvest": _harvest,
     "write": _write,
+    "notes": _notes,
     "extract": _extract,
     "runs": _runs,
     "diff": _diff,

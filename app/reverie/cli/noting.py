@@ -1,0 +1,53 @@
+"""`notes`: one update of session notes, by hand. Neither the switch nor the thresholds count."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reverie.cli import answers
+from reverie.cli.answers import DONE, FAILED, print_json, print_text, printable
+from reverie.cli.background import interruptible
+
+if TYPE_CHECKING:
+    from reverie.cli.main import Session
+    from reverie.services.parts import HomeParts
+
+_CHOICES = 50
+
+
+def notes(session: Session) -> int:
+    """Bring the notes of a session up to date; exit 1 where that failed. `--force`: also where nothing was
+    said since the last update."""
+    from reverie.services.noting import open_notes
+
+    parts = session.home()
+    session_id = session.arguments.session or _only_session(parts)
+    with interruptible() as cancel:
+        service = open_notes(parts, cancel, by_hand=True)
+        outcome = service.update_now(session_id, force=session.arguments.force)
+    if session.as_json:
+        print_json(outcome.as_json())
+    elif outcome.succeeded:
+        print_text(printable(outcome.text))
+        if outcome.path is not None:
+            print_text(printable(str(outcome.path)))
+        if outcome.ran:
+            print_text(f"Run {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
+    if outcome.succeeded:
+        return DONE
+    answers.trouble(" ".join(part for part in (outcome.text, outcome.next_step) if part))
+    return FAILED
+
+
+def _only_session(parts: HomeParts) -> str:
+    """The session, where there is one only. Raises `Ambiguous`, `Unavailable`."""
+    from reverie.errors import Ambiguous, Unavailable
+
+    found = [source.id for source in parts.home.sources() if source.kind == "session"]
+    if not found:
+        raise Unavailable("This home has no session.", next_step="Choose another home.")
+    if len(found) > 1:
+        raise Ambiguous(
+            "Which session?", choices=tuple(found[:_CHOICES]), next_step="Name it with --session ID."
+        )
+    return found[0]
