@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from reverie.memory.history_commits import StoredCommit
 from reverie.memory.history_names import escape_rel
@@ -19,21 +20,12 @@ from reverie.memory.history_tree import Folder, Leaf
 
 @dataclass(frozen=True, slots=True)
 class SeenChange:
-    """One file whose content is another than the last commit's. `existed`, `exists`: before and now."""
+    """One file whose content is another than the last commit's; None: it was not, or is not, there."""
 
     key: str
     rel: str
-    existed: bool
-    exists: bool
-    _before: bytes | None = field(repr=False)
-    _after: bytes | None = field(repr=False)
-    _read: Callable[[bytes], bytes] = field(repr=False, compare=False)
-
-    def before(self) -> bytes | None:
-        return None if self._before is None else self._read(self._before)
-
-    def after(self) -> bytes | None:
-        return None if self._after is None else self._read(self._after)
+    before: Callable[[], bytes | None] = field(repr=False, compare=False)
+    after: Callable[[], bytes | None] = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +47,19 @@ def seen_changes(
 ) -> tuple[SeenChange, ...]:
     """Every file whose content `now` differs from the last commit's."""
 
-    def read(raw: bytes) -> bytes:
+    def read(leaf: Leaf | None) -> bytes | None:
+        if leaf is None:
+            return None
         with writing():
             sink.flush()
-        return repository.read(raw, "blob")
+        return repository.read(leaf.id, "blob")
 
     found = []
     for names, before, after in Folder(repository.tree, last.tree if last else None).differing(now):
-        if len(names) < 3 or names[1] != FILES or _id(before) == _id(after):
-            continue
-        where = key_of(names[0]), rel_of(names[2:])
-        found.append(SeenChange(*where, before is not None, after is not None, _id(before), _id(after), read))
+        same = before is not None and after is not None and before.id == after.id
+        if len(names) > 2 and names[1] == FILES and not same:
+            where = key_of(names[0]), rel_of(names[2:])
+            found.append(SeenChange(*where, partial(read, before), partial(read, after)))
     return tuple(found)
 
 
@@ -100,7 +94,3 @@ def _take(root: StoredRoot, rel: str, final: StoredRoot | None) -> None:
         root.remove(rel)
     if final is not None and isinstance(final.files.get(names), Leaf):
         root.take_over(rel, final)
-
-
-def _id(leaf: Leaf | None) -> bytes | None:
-    return leaf.id if leaf is not None else None

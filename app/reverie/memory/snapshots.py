@@ -21,6 +21,7 @@ from reverie.homes.base import COMPANIONS, Home, ScopeRoot
 from reverie.memory.agent_writes import AgentWrites
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.history import History, SnapshotSource
+from reverie.memory.history_shares import SeenChange
 from reverie.memory.sharing import Sharing
 from reverie.memory.usage import Usage, UsageLog
 
@@ -86,6 +87,16 @@ class Snapshots:
         if sharing is not None:
             sharing.log(self._clock())
         return commit
+
+    def is_agents(self, key: str, rel: str, content: bytes) -> bool:
+        """Whether the agent gave this file (`key` of its root) the content that it has now, as far as its
+        transcripts tell; for what no snapshot has seen yet."""
+        newest = self.history.commits(limit=1)
+        if not newest:
+            return False
+        before = self.history.read(newest[0].id, key, rel)
+        change = SeenChange(key, rel, lambda: before, lambda: content)
+        return before != content and bool(self._agent.of([change], newest[0].at_ms))
 
     def preserve(self, root: ScopeRoot, rel: str) -> None:
         """Make sure the history holds what stands at this path, before it is changed."""

@@ -132,18 +132,14 @@ class Workbench:
         return self._companions.read(companion)
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
-        """Which actor gave a memory (or a companion) this content; empty: none of ours, or not known."""
-        from reverie.errors import Unavailable
+        """Which actor gave a memory (or a companion) this content; empty: nobody that is known."""
+        from reverie.errors import StoreError, Unavailable
+        from reverie.services.authors import author_of
 
-        file = companion
-        if file is None:
-            parsed, root, _files = self.parts.store(context, actor="user").resolve(path)
-            file = root.directory / parsed.rel
         try:
-            found = self.parts.actors.actor_of(file, sha256)
-        except Unavailable:
-            return ""  # who it was is only told, and whoever writes next is told of the log
-        return found.actor if found is not None else ""
+            return author_of(self.parts, context, path, sha256, companion)
+        except (StoreError, Unavailable):
+            return ""  # who it was is only told, and whoever writes next is told of what is in the way
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
         """Compare-and-swap; `None` creates. Raises `Conflict` when the file is not what the editor loaded."""

@@ -13,6 +13,7 @@ import pytest
 
 from helpers.benches import NOW, Time, sample_parts, workspace
 from reverie.memory.store import sha256_of_bytes
+from reverie.services.authors import author_of
 from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts
 from reverie.transcripts.memory_calls import newest_memory_calls
@@ -204,6 +205,17 @@ def test_the_one_file_of_a_project_is_the_agents_when_its_tool_wrote_it(parts: H
     said(parts, call)
     parts.snapshots.record_companion(rel, actor="outside", source="test")
     assert actors(parts) == ["agent"]
+
+
+def test_the_author_is_told_before_a_snapshot_was_made(parts: HomeParts) -> None:
+    put(parts, "testing.md", "told\n")
+    context, where, sha256 = workspace(parts, ACME), "/memories/global/testing.md", sha256_of_bytes(b"told\n")
+    assert author_of(parts, context, where, sha256 or "") == ""
+    said(parts, {"command": "create", "path": where, "file_text": "told\n"})
+    assert author_of(parts, context, where, sha256 or "") == "agent"
+    parts.snapshots.observe(source="test")
+    assert author_of(parts, context, where, sha256 or "") == "agent"
+    assert author_of(parts, context, where, "0" * 64) == ""
 
 
 def test_a_persons_save_of_the_same_bytes_stays_the_persons(parts: HomeParts) -> None:

@@ -1,0 +1,46 @@
+"""Who gave a file the content it has now, for what is told beside a text that changed under one's hands.
+
+The actor log knows our own writes and what a snapshot has found to be the agent's; what is newer than the
+last snapshot is looked for in the agent's transcripts. Threading: any thread but the GUI's. Failure:
+`StoreError`, `Unavailable`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.files.directory import Directory
+from reverie.homes.base import COMPANIONS, ScopeContext
+from reverie.memory.sharing import AGENT
+from reverie.memory.store import sha256_of_bytes
+
+if TYPE_CHECKING:
+    from reverie.services.parts import HomeParts
+
+
+def author_of(
+    parts: HomeParts, context: ScopeContext, path: str, sha256: str, companion: Path | None = None
+) -> str:
+    """The actor; empty: nobody that is known. `sha256` is the content's, `companion` a file beside the
+    memories, in place of `path`."""
+    file, key, rel = companion, COMPANIONS, ""
+    if file is None:
+        parsed, root, _files = parts.store(context, actor="user").resolve(path)
+        file, key, rel = root.directory / parsed.rel, root.key, parsed.rel
+    elif file.is_relative_to(parts.home.root):
+        rel = file.relative_to(parts.home.root).as_posix()
+    found = parts.actors.actor_of(file, sha256)
+    if found is not None:
+        return found.actor
+    content = _bytes_of(file)
+    known = rel and content is not None and sha256_of_bytes(content) == sha256
+    return AGENT if known and content and parts.snapshots.is_agents(key, rel, content) else ""
+
+
+def _bytes_of(file: Path) -> bytes | None:
+    try:
+        with Directory.open(file.parent) as directory:
+            return directory.read(file.name)
+    except OSError:
+        return None
