@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "watch": "the background services without a window, until stopped",
     "doctor": "why the memory writer or a dream did not run, and what mends it; `--self`: Reverie itself",
     "traces": "why runs wrote nothing: traces with their verdict, newest first; or one in full",
+    "failures": "loki-mode: what the next iteration would be told of failed ones; redact a crash; record one",
     "search": 'full text over every home: words, "phrases", /patterns/ and filters',
 }
 
@@ -94,6 +95,8 @@ def build_parser() -> argparse.ArgumentParser:
                 "--probe", action="store_true", help="ask the model for real (one tool call; may cost)"
             )
             command.add_argument("--fix", metavar="CHECK", help="apply the fix of this check, look again")
+        if name == "failures":
+            _add_failures(command)
         if name == "homes":
             command.add_argument(
                 "--adopt", metavar="ID", help="this home was moved here: take over history and runs of ID"
@@ -109,6 +112,23 @@ def build_parser() -> argparse.ArgumentParser:
             )
             command.add_argument("--limit", type=_count, metavar="N", help="at most N results (50)")
     return parser
+
+
+def _add_failures(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "action", choices=("record",), nargs="?", help="store a failed episode, for the hook of an agent"
+    )
+    command.add_argument("--project", metavar="DIR", default=argparse.SUPPRESS, help="the project")
+    command.add_argument(
+        "--redact", type=Path, metavar="FILE", help="print this crash record without what is private"
+    )
+    command.add_argument("--phase", metavar="PHASE", help="REASON, ACT, REFLECT or VERIFY")
+    command.add_argument("--exit", type=int, metavar="CODE", help="how the iteration ended")
+    command.add_argument(
+        "--crash", type=Path, metavar="FILE", help="its crash record; without it the newest one"
+    )
+    command.add_argument("--goal", metavar="TEXT", help="what the iteration is about")
+    command.add_argument("--task", metavar="ID", help="the task that failed")
 
 
 def _count(text: str) -> int:

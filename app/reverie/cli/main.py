@@ -381,6 +381,12 @@ def _search(session: Session) -> int:
     return search(session)
 
 
+def _failures(session: Session) -> int:
+    from reverie.cli.failures import failures
+
+    return failures(session)
+
+
 def _watch(session: Session) -> int:
     from reverie.cli.watch import watch
 
@@ -406,4 +412,5 @@ _COMMANDS: dict[str | None, Callable[[Session], int]] = {
     "doctor": _doctor,
     "traces": _traces,
     "search": _search,
+    "failures": _failures,
 }

@@ -1,0 +1,160 @@
+"""`failures`: what the next iteration would be told of the failed ones; redacting a crash record; recording a
+failure.
+
+An agent's runner calls it before each prompt: it imports little, and says nothing of damage but in the JSON,
+since its output goes into the prompt.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reverie.cli import answers
+from reverie.cli.answers import DONE, FAILED, print_json, print_text
+from reverie.errors import Ambiguous, StoreError
+from reverie.homes.loki_names import STORE, memory_root
+
+if TYPE_CHECKING:
+    from reverie.cli.main import Session
+    from reverie.failures.crash import CrashGroup
+    from reverie.failures.lessons import Lesson
+
+
+def failures(session: Session) -> int:
+    """One of the three; exit 1 where nothing could be recorded or redacted."""
+    arguments = session.arguments
+    if arguments.action == "record":
+        return _record(session)
+    if arguments.redact is not None:
+        return _redact(session, arguments.redact)
+    return _block(session)
+
+
+def _block(session: Session) -> int:
+    from reverie.failures import lessons
+
+    arguments, project = session.arguments, _project(session)
+    found = lessons.retrieve(
+        memory_root(project, os.environ),
+        now_ms=session.clock(),
+        goal=arguments.goal or "",
+        phase=arguments.phase or "",
+        on=lessons.is_on(os.environ),
+    )
+    if not session.as_json:
+        sys.stdout.write(found.block.encode("utf-8", "backslashreplace").decode("utf-8"))
+        return DONE
+    from reverie.failures import crash
+
+    problems = list(found.problems)
+    groups = crash.groups(crash.crashes(project / STORE / "crash", problems))
+    print_json(
+        {
+            "block": found.block,
+            "lessons": [_lesson(each, project) for each in found.lessons],
+            "priors": list(found.priors),
+            "crashes": [_group(each) for each in groups],
+            "problems": problems,
+        }
+    )
+    return DONE
+
+
+def _redact(session: Session, path: Path) -> int:
+    """What `path` holds as it may be stored; a record that says nothing for what cannot be read."""
+    from reverie.failures.crash import minimal, scrubbed
+    from reverie.failures.record import places_of
+    from reverie.homes.loki_records import read_object
+
+    project = session.arguments.project
+    problems: list[str] = []
+    raw = read_object(path, problems)
+    if raw is None and not problems:
+        raise StoreError(f"There is no file {path}.", next_step="Check the path.", reason="missing")
+    places = places_of(Path(project) if project else Path.cwd(), Path.home())
+    record = minimal() if raw is None else scrubbed(raw, places)
+    print_text(json.dumps(record, indent=2, sort_keys=True))
+    for problem in problems:
+        answers.trouble(f"Only the minimal record is left. {problem}")
+    return FAILED if problems else DONE
+
+
+def _record(session: Session) -> int:
+    from reverie.failures.record import Failure, record
+
+    arguments, project = session.arguments, _project(session)
+    if arguments.phase is None or arguments.exit is None:
+        raise Ambiguous("What failed, and how?", choices=(), next_step="Give --phase PHASE and --exit CODE.")
+    done = record(
+        project,
+        Failure(arguments.phase, arguments.exit, arguments.crash, arguments.goal or "", arguments.task or ""),
+        env=os.environ,
+        home_dir=Path.home(),
+        now_ms=session.clock(),
+    )
+    if session.as_json:
+        print_json(
+            {
+                "recorded": done.path is not None,
+                "id": done.episode_id,
+                "path": None if done.path is None else str(done.path),
+                "error": None if done.entry is None else dict(done.entry),
+                "crash": None if done.crash is None else str(done.crash),
+                "reason": done.reason,
+                "problems": list(done.problems),
+            }
+        )
+    elif done.path is not None:
+        print_text(f"Recorded {done.episode_id}.")
+    for line in (*done.problems, done.reason):
+        if line:
+            answers.trouble(line)
+    return DONE if done.path is not None else FAILED
+
+
+def _project(session: Session) -> Path:
+    """The project that was named. Raises `Ambiguous` for none."""
+    if not session.arguments.project:
+        raise Ambiguous("Which project?", choices=(), next_step="Name it with --project DIR.")
+    return Path(session.arguments.project)
+
+
+def _lesson(each: Lesson, project: Path) -> dict[str, Any]:
+    return {
+        "type": each.type,
+        "message": each.message,
+        "resolution": each.resolution,
+        "at": _iso(each.at),
+        "episode": each.episode_id,
+        "task": each.task_id,
+        "phase": each.phase,
+        "path": os.path.relpath(each.path, project),
+        "fingerprint": each.fingerprint,
+        "seen": each.seen,
+        "injected": each.injected,
+    }
+
+
+def _group(group: CrashGroup) -> dict[str, Any]:
+    newest = group.newest
+    return {
+        "fingerprint": group.fingerprint,
+        "count": len(group.crashes),
+        "errorClass": newest.error_class,
+        "frictionKind": newest.friction or None,
+        "phase": newest.phase or None,
+        "signature": list(newest.signature),
+        "lastAt": _iso(newest.at),
+        "files": [each.path.name for each in group.crashes],
+    }
+
+
+def _iso(micros: int | None) -> str | None:
+    if micros is None:
+        return None
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)).isoformat()

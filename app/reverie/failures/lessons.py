@@ -1,0 +1,197 @@
+"""Lessons: what a failed iteration leaves for the next one, and the block that tells it (formats/loki.md
+section 11, as shipped).
+
+The error entry is made of the newest crash record or, without one, of phase and exit code. The block is read
+by recency: episodes in directories dated within 24 hours, at most fifty files, failures only, every error of
+theirs, newest first, three lines; then what the anti-patterns have on goal and phase. Better than the
+original in one way: an odd episode hides no other.
+
+Looking changes nothing: neither directories nor lock files are made. Failure: never raises over what lies in
+the store; problems are told beside the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from reverie.homes.loki_records import (
+    AntiPattern,
+    anti_patterns_of,
+    episode_days,
+    episode_of,
+    files_of_day,
+    read_object,
+    read_record,
+    text_of,
+)
+
+SWITCH = "LOKI_FAILURE_MEMORY"
+HEADING = "PAST FAILURES TO AVOID:"
+DEFAULT_TYPE = "IterationError"
+WINDOW_HOURS = 24
+MOST_EPISODES = 50
+MOST_LESSONS = 3
+MOST_PRIORS = 3
+TYPE_CHARS = 80
+MESSAGE_CHARS = 160
+PRIOR_CHARS = 120
+FINGERPRINT_CHARS = 12
+FRAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """One error of a failed episode. `at`: the episode's start in µs UTC, None where nobody can tell;
+    `index`: its place among the episode's errors; `injected`: it stands in the block; `seen`: how often its
+    fingerprint is among the lessons."""
+
+    type: str
+    message: str
+    resolution: str
+    at: int | None
+    episode_id: str
+    task_id: str
+    phase: str
+    path: Path
+    index: int
+    injected: bool = False
+    seen: int = 1
+
+    @property
+    def fingerprint(self) -> str:
+        """The beginning of the crash's fingerprint; empty where the message names none."""
+        parts = self.message.split("; ")
+        return next((part[3:] for part in reversed(parts) if part.startswith("fp=")), "")
+
+    @property
+    def line(self) -> str:
+        """As it is injected."""
+        head = f"- {self.type[:TYPE_CHARS]}"
+        return f"{head}: {self.message[:MESSAGE_CHARS]}" if self.message else head
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What the agent would be told. `lessons`: all in the window, newest first; `priors`: what the
+    anti-patterns add; `block` empty where there is nothing to tell. `problems`: what could not be read."""
+
+    lessons: tuple[Lesson, ...] = ()
+    priors: tuple[str, ...] = ()
+    block: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def is_on(env: Mapping[str, str]) -> bool:
+    """The switch of the agent's environment: on unless it is `0`."""
+    return (env.get(SWITCH) or "1") != "0"
+
+
+def error_entry(crash: Mapping[str, Any] | None, phase: str, exit_code: int) -> dict[str, str]:
+    """What is kept of a failure. `crash`: a scrubbed record; None: there is none that can be read."""
+    if crash is None:
+        return {"type": DEFAULT_TYPE, "message": f"phase={phase}; exit={exit_code}", "resolution": ""}
+    kind = text_of(crash.get("error_class")) or text_of(crash.get("friction_kind")) or DEFAULT_TYPE
+    signature = crash.get("stack_signature")
+    frames = " > ".join(map(text_of, signature[:FRAMES])) if isinstance(signature, list) else ""
+    told = (
+        ("phase=", text_of(crash.get("rarv_phase")) or phase),
+        ("friction=", text_of(crash.get("friction_kind"))),
+        ("signature: ", frames),
+        ("fp=", text_of(crash.get("fingerprint"))[:FINGERPRINT_CHARS]),
+    )
+    message = "; ".join(name + value for name, value in told if value)
+    return {"type": kind, "message": message or "iteration failed", "resolution": ""}
+
+
+def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: bool = True) -> Retrieved:
+    """What the agent would be told now. `memory`: the memory root, which need not exist; `goal`, `phase`:
+    what the next iteration is about; `on`: the switch."""
+    if not on:
+        return Retrieved()
+    problems: list[str] = []
+    lessons = lessons_in(memory, now_ms, problems)
+    lessons = tuple(replace(each, injected=place < MOST_LESSONS) for place, each in enumerate(lessons))
+    priors = _priors(memory, f"{goal} {phase}", problems)
+    return Retrieved(lessons, priors, block_of(lessons, priors), tuple(problems))
+
+
+def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
+    """Every lesson in the window, newest first; those of which nobody knows the time come last."""
+    found: list[Lesson] = []
+    for path in _in_window(memory, now_ms):
+        record = read_object(path, problems)
+        if record:
+            found += _lessons_of(path, record, now_ms)
+    found.sort(key=lambda each: (each.at is not None, each.at or 0), reverse=True)
+    counts: dict[str, int] = {}
+    for each in found:
+        counts[each.fingerprint] = counts.get(each.fingerprint, 0) + 1
+    return tuple(replace(each, seen=counts[each.fingerprint] if each.fingerprint else 1) for each in found)
+
+
+def block_of(lessons: tuple[Lesson, ...], priors: tuple[str, ...]) -> str:
+    """The text as it is injected, a line break at its end. A blank line comes before the heading."""
+    lines = [each.line for each in lessons if each.injected]
+    if lines:
+        lines = ["", HEADING, *lines]
+    lines += [f"- (prior) {prior[:PRIOR_CHARS]}" for prior in priors]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _in_window(memory: Path, now_ms: int) -> list[Path]:
+    """The files that the agent looks at. Whole days count, by the name of their directory; days to come, too:
+    their clock is not ours."""
+    first = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms, hours=-WINDOW_HOURS)).date()
+    found: list[Path] = []
+    for day in episode_days(memory):
+        if day < first.isoformat():
+            break
+        found += files_of_day(memory, day)
+        if len(found) >= MOST_EPISODES:
+            break
+    return found[:MOST_EPISODES]
+
+
+def _lessons_of(path: Path, record: dict[str, Any], now_ms: int) -> list[Lesson]:
+    episode = episode_of(record)
+    if episode.outcome != "failure":
+        return []
+    # The agent takes an episode without a date for one of this moment.
+    at = now_ms * 1000 if not record.get("timestamp") else episode.at
+    return [
+        Lesson(
+            each.type,
+            each.message,
+            each.resolution,
+            at,
+            episode.id,
+            episode.task_id,
+            episode.phase,
+            path,
+            each.index,
+        )
+        for each in episode.errors
+    ]
+
+
+def _priors(memory: Path, query: str, problems: list[str]) -> tuple[str, ...]:
+    """What not to do, of the anti-patterns that share a word with the query, best first."""
+    words = query.lower().split()
+    if not words:
+        return ()
+    patterns = read_record(memory / "semantic" / "patterns.json", problems)
+    legacy = read_record(memory / "semantic" / "anti-patterns.json", problems)
+    scored = [(_score(each, words), each) for each in anti_patterns_of(patterns, legacy)]
+    best = sorted((pair for pair in scored if pair[0]), key=lambda pair: pair[0], reverse=True)
+    found = (text_of(each.record.get("what_fails")) or each.what_fails for _score, each in best[:MOST_PRIORS])
+    return tuple(text for text in found if text)
+
+
+def _score(each: AntiPattern, words: list[str]) -> int:
+    """What fails counts twice. A word is found inside of others, too, as the agent looks for it."""
+    what, rest = each.what_fails.lower(), (each.why.lower(), each.prevention.lower())
+    return sum(2 * (word in what) + sum(word in text for text in rest) for word in words)

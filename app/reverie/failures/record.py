@@ -1,0 +1,269 @@
+"""Storing a failed iteration the way the agent does, so that the next one is told of it (formats/loki.md
+sections 3, 7, 11).
+
+The only writer of this room. What is stored was scrubbed before: nothing of a crash but what a crash record
+may hold, and goal and task go through the same redaction. Files are written whole, under the store's own
+locks; what another writer changes meanwhile is kept. The index and the timeline are kept up as the agent does
+it, as far as they can be read: they are derived, so that a damaged one is left to its owner.
+
+Blocking, any thread. Failure: `MendableError`; an unreadable crash record never blocks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from reverie.errors import MendableError, Unavailable, mendable_from_os
+from reverie.failures.crash import minimal, newest_file, phase_of, scrubbed
+from reverie.failures.lessons import error_entry, is_on
+from reverie.failures.redact import Places, redact_text
+from reverie.failures.repository import names_of, project_id_hash, remote_of
+from reverie.files.atomic import atomic_write
+from reverie.files.beside_lock import lock_beside
+from reverie.homes.loki_names import STORE, memory_root, safe_name
+from reverie.homes.loki_records import read_object
+
+AGENT = "reverie"
+_GOAL_CHARS = 500
+_ACTION_CHARS = 100
+_ACTIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What an agent's hook tells of an iteration. `crash`: the record to attach; None: the newest in the
+    store."""
+
+    phase: str
+    exit_code: int
+    crash: Path | None = None
+    goal: str = ""
+    task_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of it. `path` None: nothing was stored, and `reason` says why; `crash`: the record that was
+    attached; `problems` are sentences."""
+
+    path: Path | None
+    episode_id: str = ""
+    entry: Mapping[str, str] | None = None
+    crash: Path | None = None
+    reason: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def places_of(project: Path, home_dir: Path) -> Places:
+    """What is private about a project."""
+    return Places(os.path.abspath(project), str(home_dir), names_of(remote_of(project)))  # noqa: PTH100
+
+
+def record(
+    project: Path, failure: Failure, *, env: Mapping[str, str], home_dir: Path, now_ms: int
+) -> Recorded:
+    """Store a failed episode. Raises `Unavailable` where there is no project."""
+    if not project.is_dir():
+        raise Unavailable(
+            f"There is no project at {project}.",
+            cause="It is not a directory that can be reached.",
+            next_step="Check the path.",
+        )
+    if failure.exit_code == 0:
+        return Recorded(None, reason="Exit code 0 is no failure.")
+    if _is_switched_off(project / STORE):
+        return Recorded(None, reason="The project's .loki/config.json switches capturing off.")
+    problems: list[str] = []
+    places = places_of(project, home_dir)
+    entry, attached = None, None
+    if is_on(env):
+        entry, attached = _entry(project, failure, places, env, now_ms, problems)
+    memory = memory_root(project, env)
+    episode = _episode(failure, entry, places, now_ms)
+    path = _store(memory, episode)
+    problems += _derived(memory, episode, now_ms)
+    return Recorded(path, episode["id"], entry, attached, problems=tuple(problems))
+
+
+def capture(project: Path, raw: Mapping[str, Any], places: Places, now_ms: int) -> Path:
+    """Write a crash record of a project: scrubbed, named by its fingerprint; returns where it is. `raw` as
+    for `crash.scrubbed`."""
+    at = datetime.fromtimestamp(now_ms // 1000, UTC)
+    filled = {
+        "project_id_hash": project_id_hash(remote_of(project)),
+        "captured_at": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    found = scrubbed({**filled, **raw}, places)
+    directory = project / STORE / "crash"
+    name = f"{found.get('fingerprint') or 'scruberror'}-{now_ms // 1000}.json"
+    _make(directory)
+    atomic_write(directory / name, _json(found, sort_keys=True))
+    return directory / name
+
+
+def wants_capture(env: Mapping[str, str]) -> bool:
+    """Whether the environment lets crash records be written (formats/loki.md section 10, the switches that
+    say no)."""
+    return not (
+        env.get("LOKI_TELEMETRY") == "off"
+        or env.get("LOKI_TELEMETRY_DISABLED") == "true"
+        or env.get("DO_NOT_TRACK") == "1"
+    )
+
+
+def _entry(
+    project: Path,
+    failure: Failure,
+    places: Places,
+    env: Mapping[str, str],
+    now_ms: int,
+    problems: list[str],
+) -> tuple[dict[str, str], Path | None]:
+    """The error entry, and the crash record it is made of."""
+    directory = project / STORE / "crash"
+    path = failure.crash or newest_file(directory)
+    raw = None
+    if path is not None:
+        raw = read_object(path, problems)
+        if raw is None and failure.crash is not None and not problems:
+            problems.append(f"{path}: there is no such file.")
+    phase = phase_of(failure.phase) or redact_text(failure.phase.upper(), places)[0]
+    found = None if raw is None else scrubbed(raw, places)
+    entry = error_entry(found, phase, failure.exit_code)
+    if path is None or raw is None or found is None or found == minimal():
+        return entry, path if found is not None else None
+    if path.resolve().parent != directory.resolve() and wants_capture(env):
+        try:
+            path = capture(project, raw, places, now_ms)
+        except MendableError as error:
+            problems.append(str(error))
+    return entry, path
+
+
+def _episode(
+    failure: Failure, entry: Mapping[str, str] | None, places: Places, now_ms: int
+) -> dict[str, Any]:
+    """An episode as the agent spells it, its keys in its order."""
+    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
+    goal = redact_text(failure.goal, places)[0][:_GOAL_CHARS]
+    phase = phase_of(failure.phase) or redact_text(failure.phase.upper(), places)[0]
+    return {
+        "id": f"ep-{at:%Y-%m-%d}-{os.urandom(4).hex()}",
+        "task_id": redact_text(failure.task_id, places)[0] or f"hook-{at:%Y%m%d%H%M%S}",
+        "timestamp": f"{at:%Y-%m-%dT%H:%M:%S.%f}Z",
+        "duration_seconds": 0,
+        "agent": AGENT,
+        "context": {"phase": phase, "goal": goal, "files_involved": []},
+        "action_log": [],
+        "outcome": "failure",
+        "errors_encountered": [] if entry is None else [dict(entry)],
+        "artifacts_produced": [],
+        "git_commit": None,
+        "tokens_used": 0,
+        "files_read": [],
+        "files_modified": [],
+        "importance": 0.5,
+        "access_count": 0,
+    }
+
+
+def _store(memory: Path, episode: dict[str, Any]) -> Path:
+    directory = memory / "episodic" / episode["timestamp"][:10]
+    _make(directory)
+    path: Path = directory / f"task-{safe_name(episode['id'])}.json"
+    with lock_beside(path):
+        atomic_write(path, _json(episode))
+    return path
+
+
+def _derived(memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]:
+    """Keep up timeline and index; what went wrong with one of them in words."""
+    now = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)).isoformat(
+        timespec="microseconds"
+    )
+    problems: list[str] = []
+    for name, change in (("timeline.json", _in_timeline), ("index.json", _in_index)):
+        path = memory / name
+        try:
+            with lock_beside(path):
+                document: dict[str, Any] | None = {"version": "1.1.0", "last_updated": now}
+                if path.exists():
+                    document = read_object(path, problems)
+                if document is not None and change(document, episode, now):
+                    document["last_updated"] = now
+                    atomic_write(path, _json(document))
+        except (MendableError, OSError) as error:
+            problems.append(f"{name} was not kept up: {error}")
+    return problems
+
+
+def _in_timeline(document: dict[str, Any], episode: Mapping[str, Any], now: str) -> bool:
+    actions = document.setdefault("recent_actions", [])
+    document.setdefault("key_decisions", [])
+    document.setdefault("active_context", {})
+    if not isinstance(actions, list):
+        return False
+    action = {
+        "timestamp": episode["timestamp"],
+        "action": (episode["context"]["goal"] or "Task completed")[:_ACTION_CHARS],
+        "outcome": episode["outcome"],
+        "topic_id": episode["context"]["phase"] or "general",
+    }
+    actions.insert(0, action)
+    del actions[_ACTIONS:]
+    return True
+
+
+def _in_index(document: dict[str, Any], episode: Mapping[str, Any], now: str) -> bool:
+    topics = document.setdefault("topics", [])
+    if not isinstance(topics, list):
+        return False
+    name = episode["context"]["phase"].lower() or "general"
+    topic = next((each for each in topics if isinstance(each, dict) and each.get("id") == name), None)
+    if topic is None:
+        topic = {
+            "id": name,
+            "summary": episode["context"]["goal"],
+            "episode_ids": [],
+            "episode_count": 0,
+            "total_cost_usd": 0.0,
+            "total_tokens": 0,
+            "files_touched": [],
+            "first_seen": now,
+            "last_accessed": now,
+            "relevance_score": 0.5,
+        }
+        topics.append(topic)
+    listed = topic.setdefault("episode_ids", [])
+    if isinstance(listed, list):
+        listed.append(episode["id"])
+        topic["episode_count"] = len(listed)
+    topic["last_accessed"] = now
+    total = document.get("total_memories")
+    document["total_memories"] = (total if isinstance(total, int) else 0) + 1
+    return True
+
+
+def _is_switched_off(store: Path) -> bool:
+    """By its own settings; settings that cannot be read switch it off, too."""
+    problems: list[str] = []
+    settings = read_object(store / "config.json", problems)
+    memory = (settings or {}).get("memory")
+    return bool(problems) or (isinstance(memory, dict) and memory.get("disabled") is True)
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise mendable_from_os(error, f"{directory} could not be made.") from error
+
+
+def _json(value: object, *, sort_keys: bool = False) -> bytes:
+    return json.dumps(value, indent=2, sort_keys=sort_keys).encode("ascii")

@@ -1,0 +1,222 @@
+"""What must not stand in a crash record: the rules of formats/loki.md section 10, in its order.
+
+Secrets, then places, then mail addresses, network addresses and repository names; at last whatever else
+Reverie's own redactor knows by its shape, so that a leak costs two mistakes. Every rule leaves a mark in
+square brackets, and no rule looks into the mark of another: redacting twice is redacting once.
+
+Pure; time is linear in the text (patterns begin behind a boundary and consume possessively). Errors are bugs;
+`failures.crash` turns them into a record that says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reverie.text.redact import find_secrets
+
+MARK = "[REDACTED]"
+
+_PEM = re.compile(
+    r"-----\s{0,4}BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?\s{0,4}-----"
+    r"(?:.*?-----\s{0,4}END[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?\s{0,4}-----|.*)",
+    re.DOTALL,
+)
+_AWS_SECRET = re.compile(
+    r"""(?ix)(aws_?secret(?:_?access_?key)?)["']?\s{0,4}[:=]\s{0,4}["']?[A-Za-z0-9/+=]{40}(?![A-Za-z0-9/+=])["']?"""
+)
+_HEADER = re.compile(
+    r"""(?ix)(?<![A-Za-z0-9-])((?:proxy-)?authorization|set-cookie|cookie)(\\{0,4}["']?\s{0,4}[:=]\s{0,4})
+        (?:(\\{0,4}["'])((?:bearer|basic|digest|negotiate|token|apikey)\s{1,4})?+(?!\[REDACTED)[^"'\r\n\\]++
+         | ((?:bearer|basic|digest|negotiate|token|apikey)[ \t]{1,4})?+(?!\[REDACTED)[^\s"'][^\r\n]*+)"""
+)
+_TOKENS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"sk-ant-[A-Za-z0-9_-]{20,}+"), "ANTHROPIC_KEY"),
+    (re.compile(r"github_pat_[A-Za-z0-9_]{20,}+|gh[pousr]_[A-Za-z0-9]{20,}+"), "GITHUB_TOKEN"),
+    (re.compile(r"xox[baprs]-[A-Za-z0-9-]{10,}+"), "SLACK_TOKEN"),
+    (re.compile(r"(?<![A-Z0-9])AKIA[A-Z0-9]{16}"), "AWS_KEY"),
+    (re.compile(r"eyJ[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]{4,}+"), "JWT"),
+    (re.compile(r"(?<![A-Za-z0-9_-])AI[A-Za-z0-9_-]{30,}+"), "GOOGLE_KEY"),
+    (re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}+"), "OPENAI_KEY"),
+)
+_BEARER = re.compile(r"(?i)(?<![A-Za-z0-9_-])(bearer)\s{1,4}[A-Za-z0-9._~+/=-]{20,}+")
+_ADDRESS = re.compile(
+    r"""(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s/:@"'<>]{0,256}+):(?!\[REDACTED)[^\s/"'<>]{1,512}@"""
+)
+_SECRET_WORDS = (
+    "(?:PASSPHRASE|PASSWORD|PASSWD|PWD|SECRET|TOKEN|API[_ -]?KEY|PRIVATE[_-]?KEY|DB_?PASS"
+    "|CREDENTIAL|AUTH(?!OR))"
+)
+_SECRET_NAME = re.compile(rf"(?i)[\w.-]{{0,100}}{_SECRET_WORDS}[\w.-]{{0,100}}")
+_ASSIGNMENT = re.compile(
+    rf"""(?ix)(?<![\w.-])([\w.-]{{0,100}}?{_SECRET_WORDS}[\w.-]{{0,100}}+)
+        (\\{{0,4}}["'`]?\s{{0,4}}[:=]{{1,2}}>?\s{{0,4}})
+        (?!\[REDACTED|bearer\s|basic\s)
+        (?: (\\{{0,4}})"(?:[^"\\\r\n]|\\(?!")[^\r\n])*+\\{{0,4}}" | '(?:[^'\\\r\n]|\\.)*+' | `[^`\r\n]*+`
+          | [^\s,;&"'`)}}\]]++ )"""
+)
+_USER_PLACES = re.compile(
+    r"""(?:/(?:Users|home)/|(?i:[A-Z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/)))
+        (?:[^\\/:*?"<>|\r\n]{1,64}(?=[\\/])|[^\\/\s"'`:;,()<>|\[\]{}]++)""",
+    re.VERBOSE,
+)
+_MAIL = re.compile(r"(?<![\w.%+'-])[\w.%+'-]++@[\w-]++(?:\.[\w-]++)++")
+_IPV4 = re.compile(r"(?<!\d)(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?!\d)")
+_IPV6 = re.compile(
+    r"(?<![0-9A-Za-z_:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}+(?:\.\d{1,3}){0,3}"
+)
+_HOSTED = re.compile(
+    r"""(?i)(?:\[REDACTED:EMAIL\]|(?<![\w.-])(?:[\w-]{1,40}\.){0,3}(?:github|gitlab|bitbucket|codeberg)\.(?:com|org))
+        (?::\d{1,5}/|[:/]{1,2})[\w.~-]{1,100}(?:/[\w.~-]{1,100}){1,4}""",
+    re.VERBOSE,
+)
+_MARK = re.compile(r"\[REDACTED(?::[A-Z_]+)?\]?")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What is private about where this runs: the project's directory, the home directory, and what the
+    repository is called (its owner, its name)."""
+
+    project: str = ""
+    home: str = ""
+    repository: tuple[str, ...] = ()
+
+
+def redact_text(text: str, places: Places) -> tuple[str, int]:
+    """The text without what is private, and how many things were taken out."""
+    count = 0
+    for rule in _rules(places):
+        text, done = rule(text)
+        count += done
+    return text, count
+
+
+def redact_value(value: Any, places: Places) -> tuple[Any, int]:
+    """`redact_text` for every string and key in a JSON value. What stands under a secret's name goes, too."""
+    if isinstance(value, str):
+        return redact_text(value, places)
+    if isinstance(value, list):
+        items = [redact_value(item, places) for item in value]
+        return [item for item, _ in items], sum(done for _, done in items)
+    if not isinstance(value, Mapping):
+        return value, 0
+    count, found = 0, {}
+    for key, item in value.items():
+        name, in_key = redact_text(str(key), places)
+        if isinstance(item, str) and item and not _MARK.fullmatch(item) and _SECRET_NAME.fullmatch(str(key)):
+            kept, done = MARK, 1
+        else:
+            kept, done = redact_value(item, places)
+        found[name] = kept
+        count += in_key + done
+    return found, count
+
+
+_Rule = Callable[[str], tuple[str, int]]
+
+
+def _rules(places: Places) -> list[_Rule]:
+    """Every rule in the sheet's order."""
+    rules = [
+        _plain(_PEM, "[REDACTED:PRIVATE_KEY]"),
+        _plain(_AWS_SECRET, r"\1=[REDACTED:AWS_SECRET]"),
+        _headers,
+        *(_plain(pattern, f"[REDACTED:{label}]") for pattern, label in _TOKENS),
+        _plain(_BEARER, rf"\1 {MARK}"),
+        _plain(_ADDRESS, rf"\1:{MARK}@"),
+        _plain(_ASSIGNMENT, rf"\1\2{MARK}"),
+    ]
+    for place, short in ((places.project, "."), (places.home, "~")):
+        rules += [_place(spelling, short) for spelling in _spellings(place)]
+    rules += [
+        _plain(_USER_PLACES, "~"),
+        _plain(_MAIL, "[REDACTED:EMAIL]"),
+        _ipv6,
+        _plain(_IPV4, "[REDACTED:IP]"),
+        _plain(_HOSTED, "[REDACTED:REPO]"),
+    ]
+    rules += [_repository(name) for name in sorted(places.repository, key=len, reverse=True) if name]
+    return [*rules, _anything_else]
+
+
+def _plain(pattern: re.Pattern[str], replacement: str) -> _Rule:
+    return lambda text: pattern.subn(replacement, text)
+
+
+def _headers(text: str) -> tuple[str, int]:
+    def without_value(match: re.Match[str]) -> str:
+        name, separator, quote, quoted_scheme, scheme = match.groups()
+        return f"{name}{separator}{quote or ''}{quoted_scheme or scheme or ''}{MARK}"
+
+    return _HEADER.subn(without_value, text)
+
+
+def _spellings(place: str) -> list[str]:
+    """A directory as it may stand in a text; the root of the disk is none."""
+    trimmed = place.rstrip("/\\")
+    return [trimmed, trimmed.replace("\\", "\\\\")] if len(trimmed) > 1 and "\\" in trimmed else [trimmed]
+
+
+def _place(directory: str, short: str) -> _Rule:
+    if len(directory) < 2:
+        return lambda text: (text, 0)
+    return _plain(re.compile(re.escape(directory) + r"(?![\w-])"), short)
+
+
+def _repository(name: str) -> _Rule:
+    """A name of the repository wherever it stands as a word of its own, but in a mark."""
+    pattern = re.compile(rf"(?i)(\[REDACTED(?::[A-Z_]+)?\])|(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])")
+
+    def rule(text: str) -> tuple[str, int]:
+        count = 0
+
+        def mark(match: re.Match[str]) -> str:
+            nonlocal count
+            if match[1]:
+                return match[1]
+            count += 1
+            return "[REDACTED:REPO]"
+
+        return pattern.sub(mark, text), count
+
+    return rule
+
+
+def _ipv6(text: str) -> tuple[str, int]:
+    count = 0
+
+    def mark(match: re.Match[str]) -> str:
+        nonlocal count
+        found = match[0].rstrip(".")
+        for candidate in dict.fromkeys((found, found.rstrip(":"), found.partition(".")[0])):
+            if _is_ipv6(candidate):
+                count += 1
+                return "[REDACTED:IP]" + match[0][len(candidate) :]
+        return match[0]
+
+    return _IPV6.sub(mark, text), count
+
+
+def _is_ipv6(text: str) -> bool:
+    import ipaddress
+
+    try:
+        address = ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return int(address) != 0
+
+
+def _anything_else(text: str) -> tuple[str, int]:
+    """What Reverie's own redactor knows beyond these rules (keys of other providers, for example)."""
+    marks = [(match.start(), match.end()) for match in _MARK.finditer(text)]
+    pieces, position, count = [], 0, 0
+    for secret in find_secrets(text):
+        if any(start < secret.end and secret.start < end for start, end in marks):
+            continue
+        pieces += [text[position : secret.start], MARK]
+        position, count = secret.end, count + 1
+    return "".join([*pieces, text[position:]]), count

@@ -1,0 +1,71 @@
+"""How loki-mode names what it keeps, and how to tell one of its stores (formats/loki.md sections 1, 3, 10).
+
+Pure, but for looking at the disk in `is_store`, `store_of` and `namespaces`. Imports little: a command that
+has to answer at once begins here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+KIND = "loki"
+STORE = ".loki"
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+CRASH_NAME = re.compile(r"(?:[0-9a-f]{64}|scruberror)-[0-9]+\.json")
+NAMESPACE = re.compile(r"[A-Za-z0-9_-]+")
+_OWN_PARTS = ("episodic", "semantic", "skills")
+_OWN_BOOKS = ("timeline.json", "index.json")
+
+
+def is_store(directory: Path) -> bool:
+    """Whether a directory is a project's store, judged by what only this agent keeps in one."""
+    memory = directory / "memory"
+    if any(_is_directory(memory / part) for part in ("episodic", "semantic")):
+        return True
+    if all(_is_file(memory / book) for book in _OWN_BOOKS):
+        return True
+    return any(CRASH_NAME.fullmatch(name) for name in _names(directory / "crash"))
+
+
+def store_of(directory: Path) -> Path | None:
+    """The store that a person means who names it, or the project it belongs to."""
+    return next((each for each in (directory, directory / STORE) if is_store(each)), None)
+
+
+def memory_root(project: Path, env: Mapping[str, str]) -> Path:
+    """Where the agent keeps a project's memories under this environment; it need not exist."""
+    return project / (env.get("LOKI_MEMORY_BASE_PATH") or f"{STORE}/memory")
+
+
+def namespaces(memory: Path) -> tuple[str, ...]:
+    """The namespaces below a memory root: each repeats its tree."""
+    return tuple(
+        name
+        for name in sorted(_names(memory))
+        if not name.startswith(".")
+        and name not in _OWN_PARTS
+        and any(_is_directory(memory / name / part) for part in _OWN_PARTS)
+    )
+
+
+def safe_name(text: str) -> str:
+    """An id as part of a file's name: nothing in it can lead elsewhere."""
+    return "".join(char if char.isalnum() or char in "-_" else "_" for char in text)
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return os.listdir(directory)  # noqa: PTH208 - a missing directory must cost one call
+    except OSError:
+        return []
+
+
+def _is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - never raises
+
+
+def _is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - never raises

@@ -1,0 +1,228 @@
+"""Redaction: the sheet's rules in their order, vector by vector, and that nothing planted survives."""
+
+from __future__ import annotations
+
+import base64
+import random
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reverie.failures.redact import Places, redact_text, redact_value
+
+PLACES = Places("/srv/work/night-bus", "/srv/people/ada", ("nightowl/night-bus", "nightowl", "night-bus"))
+A20, A30, A40 = (
+    "abcdefghij0123456789",
+    "a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5",
+    "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8S9t0",
+)
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\ndef==\n-----END RSA PRIVATE KEY-----"
+
+VECTORS: list[tuple[str, str]] = [
+    # 1: private keys
+    (PEM, "[REDACTED:PRIVATE_KEY]"),
+    (f"before {PEM} after", "before [REDACTED:PRIVATE_KEY] after"),
+    (PEM.replace("RSA ", ""), "[REDACTED:PRIVATE_KEY]"),
+    (PEM.replace("RSA", "EC"), "[REDACTED:PRIVATE_KEY]"),
+    (PEM.replace("RSA", "OPENSSH"), "[REDACTED:PRIVATE_KEY]"),
+    (PEM.replace("\n", "\\n"), "[REDACTED:PRIVATE_KEY]"),
+    ("-----BEGIN PRIVATE KEY-----\nMIIE torn", "[REDACTED:PRIVATE_KEY]"),
+    (f"{PEM}\n{PEM}", "[REDACTED:PRIVATE_KEY]\n[REDACTED:PRIVATE_KEY]"),
+    # 2: the secret that has no shape of its own
+    (f"aws_secret_access_key={A40}", "aws_secret_access_key=[REDACTED:AWS_SECRET]"),
+    (f"aws_secret_access_key = {A40}", "aws_secret_access_key=[REDACTED:AWS_SECRET]"),
+    (f"AWS_SECRET_ACCESS_KEY: {A40}", "AWS_SECRET_ACCESS_KEY=[REDACTED:AWS_SECRET]"),
+    (f"aws_secret={A40}", "aws_secret=[REDACTED:AWS_SECRET]"),
+    # 3: headers
+    ("Authorization: Bearer abc", "Authorization: Bearer [REDACTED]"),
+    ("authorization: basic dXNlcg==", "authorization: basic [REDACTED]"),
+    ("Authorization: abc def", "Authorization: [REDACTED]"),
+    ("Cookie: a=1; b=2", "Cookie: [REDACTED]"),
+    ('Cookie: a="1"; b=2', "Cookie: [REDACTED]"),
+    ("Set-Cookie: sid=1; HttpOnly\nDate: x", "Set-Cookie: [REDACTED]\nDate: x"),
+    ('"Authorization": "Bearer abc"', '"Authorization": "Bearer [REDACTED]"'),
+    # 4: tokens by their shape
+    (f"sk-ant-{A20}", "[REDACTED:ANTHROPIC_KEY]"),
+    (f"key sk-ant-api03-{A20} used", "key [REDACTED:ANTHROPIC_KEY] used"),
+    (f"github_pat_{A20}", "[REDACTED:GITHUB_TOKEN]"),
+    *((f"gh{kind}_{A20}", "[REDACTED:GITHUB_TOKEN]") for kind in "pousr"),
+    *((f"xox{kind}-{A20}", "[REDACTED:SLACK_TOKEN]") for kind in "baprs"),
+    ("AKIAABCDEFGHIJKLMNOP", "[REDACTED:AWS_KEY]"),
+    (f"eyJhbGciOi.eyJzdWIiOi.{A20}", "[REDACTED:JWT]"),
+    (f"AIza{A30}", "[REDACTED:GOOGLE_KEY]"),
+    (f"sk-{A20}", "[REDACTED:OPENAI_KEY]"),
+    (f"sk-proj-{A30}", "[REDACTED:OPENAI_KEY]"),
+    ("sk-short", "sk-short"),
+    ("a task-list-that-has-a-long-name", "a task-list-that-has-a-long-name"),
+    # 5 and 6
+    (f"sent Bearer {A20}", "sent Bearer [REDACTED]"),
+    ("the bearer of news", "the bearer of news"),
+    ("postgres://bob:hunter2@db/x", "postgres://bob:[REDACTED]@db/x"),
+    ("redis://:hunter2@cache", "redis://:[REDACTED]@cache"),
+    ("https://example.com/a:b", "https://example.com/a:b"),
+    # 7: assignments
+    ("PASSWORD=hunter2", "PASSWORD=[REDACTED]"),
+    ("password: hunter2", "password: [REDACTED]"),
+    ("DB_PASSWORD='hunter 2'", "DB_PASSWORD=[REDACTED]"),
+    ('"client_secret": "abc"', '"client_secret": [REDACTED]'),
+    ("MY_PASSPHRASE=abc", "MY_PASSPHRASE=[REDACTED]"),
+    ("PASSWD=abc", "PASSWD=[REDACTED]"),
+    ("PWD=abc", "PWD=[REDACTED]"),
+    ("GITHUB_TOKEN=abc", "GITHUB_TOKEN=[REDACTED]"),
+    ("API_KEY=abc", "API_KEY=[REDACTED]"),
+    ("api key: abc", "api key: [REDACTED]"),
+    ("apiKey = abc;", "apiKey = [REDACTED];"),
+    ("X_PRIVATE_KEY=abc", "X_PRIVATE_KEY=[REDACTED]"),
+    ("DB_PASS=abc", "DB_PASS=[REDACTED]"),
+    ("CREDENTIALS=abc", "CREDENTIALS=[REDACTED]"),
+    ("CLIENT_SECRET=abc", "CLIENT_SECRET=[REDACTED]"),
+    ("access_token=abc&x=1", "access_token=[REDACTED]&x=1"),
+    ("REFRESH_TOKEN=abc", "REFRESH_TOKEN=[REDACTED]"),
+    ("AUTH=abc", "AUTH=[REDACTED]"),
+    ("author: Ada", "author: Ada"),
+    ("a password policy", "a password policy"),
+    # 8: places
+    ("/srv/work/night-bus/src/a.py", "./src/a.py"),
+    ("/srv/people/ada/notes", "~/notes"),
+    ("/srv/people/adalbert", "/srv/people/adalbert"),
+    ("/Users/bob/x.py", "~/x.py"),
+    ("/home/bob/x.py", "~/x.py"),
+    ("/home/bob", "~"),
+    ("at (/home/bob/x.js:3:4)", "at (~/x.js:3:4)"),
+    (r"C:\Users\bob\x.py", r"~\x.py"),
+    (r"C:\\Users\\bob\\x.py", r"~\\x.py"),
+    (r"d:\users\John Smith\x.py", r"~\x.py"),
+    ("C:/Users/bob/x.py", "~/x.py"),
+    ("file:///home/bob/x", "file://~/x"),
+    # then mail, addresses, repositories
+    ("ask bob@example.com now", "ask [REDACTED:EMAIL] now"),
+    ("bob.b+x@mail.example.co.uk", "[REDACTED:EMAIL]"),
+    ("bob@localhost", "bob@localhost"),
+    ("to 10.0.0.1:80", "to [REDACTED:IP]:80"),
+    ("999.1.1.1", "999.1.1.1"),
+    ("version 9.22.12", "version 9.22.12"),
+    ("::1", "[REDACTED:IP]"),
+    ("[::1]:80", "[[REDACTED:IP]]:80"),
+    ("2001:db8::8a2e:370:7334", "[REDACTED:IP]"),
+    ("2001:0db8:85a3:0000:0000:8a2e:0370:7334", "[REDACTED:IP]"),
+    ("fe80::1%eth0", "[REDACTED:IP]%eth0"),
+    ("::ffff:10.1.2.3", "[REDACTED:IP]"),
+    ("at 10:15:00 sharp", "at 10:15:00 sharp"),
+    ("std::vector", "std::vector"),
+    ("a :: b", "a :: b"),
+    ("in nightowl/night-bus now", "in [REDACTED:REPO] now"),
+    ("night-bus", "[REDACTED:REPO]"),
+    ("NightOwl", "[REDACTED:REPO]"),
+    ("nightowls fly", "nightowls fly"),
+    ("https://github.com/acme/shop/issues", "https://[REDACTED:REPO]"),
+    ("git@github.com:acme/shop.git", "[REDACTED:REPO]"),
+    ("gitlab.com/a/b", "[REDACTED:REPO]"),
+    # what the rules do not name, by Reverie's own redactor
+    ("glpat-abcdefghij0123456789", "[REDACTED]"),
+    (f"npm_{A30}x", "[REDACTED]"),
+    # nothing private
+    ("", ""),
+    ("json.decoder.JSONDecodeError: Expecting value", "json.decoder.JSONDecodeError: Expecting value"),
+    ("  at run (index.js:1:2)", "  at run (index.js:1:2)"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), VECTORS, ids=range(len(VECTORS)))
+def test_each_rule_leaves_its_mark_and_nothing_else(text: str, expected: str) -> None:
+    assert redact_text(text, PLACES)[0] == expected
+
+
+def test_there_are_at_least_a_hundred_pairs() -> None:
+    assert len(VECTORS) >= 100
+    assert len({text for text, _ in VECTORS}) == len(VECTORS)
+
+
+@pytest.mark.parametrize("text", [text for text, _ in VECTORS])
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    once, _count = redact_text(text, PLACES)
+    assert redact_text(once, PLACES)[0] == once
+
+
+def test_what_is_taken_out_is_counted() -> None:
+    assert redact_text("PASSWORD=a and bob@example.com at 10.0.0.1 in /home/bob", PLACES)[1] == 4
+    assert redact_text("nothing", PLACES)[1] == 0
+
+
+def test_keys_and_what_stands_under_a_secrets_name_are_redacted() -> None:
+    value = {"bob@example.com": ["/home/bob", 3, None], "password": "hunter2", "deep": {"db_pass": "x y z"}}
+    assert redact_value(value, PLACES) == (
+        {"[REDACTED:EMAIL]": ["~", 3, None], "password": "[REDACTED]", "deep": {"db_pass": "[REDACTED]"}},
+        4,
+    )
+
+
+def test_the_root_of_the_disk_is_no_private_place() -> None:
+    assert redact_text("/usr/lib", Places("/", "/"))[0] == "/usr/lib"
+
+
+ALNUM = string.ascii_letters + string.digits
+
+
+def planted(rng: random.Random) -> tuple[str, str]:
+    """Something private as a text may hold it, and the part that must be gone."""
+
+    def chars(count: int, of: str = ALNUM) -> str:
+        # No word of a mark, so that finding it again means that it survived.
+        return "".join(rng.choice(of) for _ in range(count - 1)) + "7"
+
+    secret, name = chars(rng.randint(30, 50)), chars(9, string.ascii_lowercase)
+    address = ".".join(str(rng.randint(100, 255)) for _ in range(4))
+    v6 = ":".join(f"{rng.randint(4096, 65535):x}" for _ in range(8))
+    key = base64.b64encode(secret.encode()).decode()
+    return rng.choice(
+        [
+            (f"sk-ant-{secret}", secret),
+            (f"sk-{secret}", secret),
+            (f"ghp_{secret}", secret),
+            (f"xoxb-{secret}", secret),
+            (f"Bearer {secret}", secret),
+            (f"AIza{secret}", secret),
+            (f"eyJ{name}.{name}.{secret}", secret),
+            (f"{rng.choice(['API_KEY', 'db-password', 'X.token', 'authToken'])}={secret}", secret),
+            (f'"{name}_secret": "{secret} {name}"', secret),
+            (f"Authorization: Token {secret}", secret),
+            (f"ftp://{name}:{secret}@host/", secret),
+            (f"-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----", key),
+            (f"/home/{name}/x", name),
+            (f"/Users/{name}", name),
+            (rf"C:\Users\{name}\y", name),
+            (f"{name}@{name}.example.org", name),
+            (address, address),
+            (v6, v6),
+            (f"https://github.com/{name}/{name}x.git", name),
+            ("/srv/people/ada/.ssh", "/srv/people/ada"),
+            ("nightowl/night-bus", "nightowl"),
+        ]
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    prose=st.lists(st.text("abc xyz.,:;=()[]{}\"'\n/\\-", max_size=30), min_size=2, max_size=5),
+)
+def test_nothing_that_is_planted_survives(seed: int, prose: list[str]) -> None:
+    rng = random.Random(seed)
+    plants = [planted(rng) for _ in prose]
+    gap = rng.choice([" ", "\n", "\t", " | "])
+    text = "".join(f"{words}{gap}{plant}{gap}" for words, (plant, _) in zip(prose, plants, strict=True))
+    clean, count = redact_text(text, PLACES)
+    for plant, private in plants:
+        assert private not in clean, (plant, clean)
+    assert count > 0
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["a", "sk-", "password ", "a.", "a@", "-----BEGIN PRIVATE KEY-----", "1.", "::", "/home/", "a:", "\\"],
+)
+def test_the_worst_texts_come_to_an_end(unit: str) -> None:
+    text = unit * (60_000 // len(unit))
+    redact_text(text, PLACES)  # a rule that starts over inside what it consumed would take minutes
