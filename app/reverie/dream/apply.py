@@ -26,7 +26,7 @@ from reverie.dream.overlay import DreamOverlay
 from reverie.dream.progress import DreamProgress
 from reverie.dream.review import Review, Selection, build_review, resolve, text_of
 from reverie.dream.run import DreamDependencies, DreamRequest, DreamRun, RunEnd, RunResult
-from reverie.dream.service import dream_lease_name, skipped
+from reverie.dream.service import dream_lease_name, skipped, under_agent_lock
 from reverie.errors import MendableError, StoreError
 from reverie.homes.base import ScopeContext, ScopeRoot
 from reverie.memory.paths import parse_memory_path
@@ -117,12 +117,14 @@ class ApplyService:
         with lease:
             try:
                 parts.recovery.run()
+                parts.agent_locks.settle()
                 run = self._applicable(run_id)
                 parts.snapshots.observe(source="before a reviewed run is applied")
             except MendableError as refusal:
                 return skipped(parts, run.workspace_id, run.trigger, refusal)
             limits = RunLimits(lease, cancel or threading.Event(), parts.time_limit_s)
-            return asyncio.run(ApplyRun(parts, run, selection, limits, progress).go())
+            apply = ApplyRun(parts, run, selection, limits, progress)
+            return asyncio.run(under_agent_lock(parts, apply.request, apply))
 
     def _applicable(self, run_id: str) -> RunRecord:
         """The run's record as it is under the lease. Raises `StoreError` where it cannot be applied."""
@@ -152,6 +154,11 @@ class ApplyRun(DreamRun):
         self._done: tuple[Mapping[str, Any], ...] = ()
         details = {"applies": reviewed.id, "reasons": list(reasons_of(reviewed))}
         self._record = replace(self._record, details=details)
+
+    @property
+    def request(self) -> DreamRequest:
+        """What it is about."""
+        return self._request
 
     async def _attempt(self) -> RunEnd:
         parts, reviewed = self._parts, self._reviewed

@@ -17,6 +17,7 @@ from typing import Any
 
 from reverie.agent.account import spent
 from reverie.clock import Clock
+from reverie.dream.agent_lock import AgentLocks
 from reverie.dream.coverage import CoverageLog, Trigger
 from reverie.dream.engine import Engine
 from reverie.dream.overlay import DreamOverlay
@@ -85,6 +86,7 @@ class DreamDependencies:
     recovery: Recovery
     transaction_for: Callable[[str, str], Transaction]
     save_trace: Callable[[str, Mapping[str, Any]], object]
+    agent_locks: AgentLocks
     clock: Clock
     time_limit_s: float = 300.0
     max_loss_percent: float = 20.0
@@ -136,6 +138,11 @@ class DreamRun:
             started_at=started,
             dry_run=request.dry_run,
         )
+
+    @property
+    def id(self) -> str:
+        """The run's id, also before it began."""
+        return self._record.id
 
     async def go(self) -> RunResult:
         """Exactly one outcome, whatever happens; a bug of ours is recorded as a failed run and raised."""

@@ -74,13 +74,14 @@ class DreamService:
         with lease:
             try:
                 parts.recovery.run()
+                parts.agent_locks.settle()
                 self._sweep_temporaries(request)
                 self._refuse_too_soon(request)
                 parts.snapshots.observe(source="before a dream")
             except MendableError as refusal:
                 return skipped(parts, request.context.workspace_id, request.trigger, refusal)
             limits = RunLimits(lease, cancel, parts.time_limit_s)
-            return await DreamRun(parts, request, engine, limits, progress).go()
+            return await under_agent_lock(parts, request, DreamRun(parts, request, engine, limits, progress))
 
     def _sweep_temporaries(self, request: DreamRequest) -> None:
         """Clear away the hidden files that killed writes left in the stores of this context."""
@@ -102,6 +103,22 @@ class DreamService:
                 next_step="Wait, or run it by hand.",
                 reason="debounced",
             )
+
+
+async def under_agent_lock(parts: DreamDependencies, request: DreamRequest, run: DreamRun) -> RunResult:
+    """The run, while the agent's own lock is ours; `skipped` where it is not to be had. A preview needs
+    none."""
+    if request.dry_run:
+        return await run.go()
+    try:
+        held = contextlib.ExitStack()
+        holding = held.enter_context(parts.agent_locks.hold(request.context, run.id))
+    except MendableError as refusal:
+        return skipped(parts, request.context.workspace_id, request.trigger, refusal)
+    with held:
+        result = await run.go()
+        holding.succeeded = result.succeeded
+    return result
 
 
 def skipped(

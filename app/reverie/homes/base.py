@@ -176,19 +176,21 @@ class AgentLock(Protocol):
 
     @property
     def file(self) -> Path: ...
+    @property
+    def holder(self) -> int:
+        """Who the lock names while we hold it."""
 
     def look(self) -> LockBefore:
         """How the lock stands now. Raises `Busy` while another process holds it."""
 
-    def take(self, before: LockBefore) -> int:
-        """Take the lock that stands as `look` saw it; returns the holder it names then. Raises `Busy` where
-        another was quicker."""
+    def take(self, before: LockBefore) -> None:
+        """Take the lock that stands as `look` saw it. Raises `Busy` where another was quicker."""
 
-    def done(self) -> None:
-        """Give it back after a consolidation. Raises `Conflict` where it is not ours any more."""
+    def done(self, holder: int) -> None:
+        """Give it back after a consolidation. Raises `Conflict` where `holder` does not hold it any more."""
 
     def put_back(self, before: LockBefore, holder: int) -> None:
-        """Make it what it was before `holder` took it. Raises `Conflict` where that one does not hold it."""
+        """Make it what it was before. Raises `Conflict` where `holder` does not hold it any more."""
 
 
 @dataclass(frozen=True, slots=True)

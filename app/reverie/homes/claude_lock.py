@@ -79,6 +79,10 @@ class ClaudeLock:
     def file(self) -> Path:
         return self._file
 
+    @property
+    def holder(self) -> int:
+        return self._pid
+
     def look(self) -> LockBefore:
         """How the lock stands now. Raises `Busy` while another process holds it."""
         with self._telling("read"):
@@ -88,9 +92,8 @@ class ClaudeLock:
             raise self._busy(f"Process {state.holder} holds {self._file}.")
         return before
 
-    def take(self, before: LockBefore) -> int:
-        """Take the lock that stands as `look` saw it; returns the holder it names now. Raises `Busy` where
-        another was quicker."""
+    def take(self, before: LockBefore) -> None:
+        """Take the lock that stands as `look` saw it. Raises `Busy` where another was quicker."""
         with self._telling("taken"):
             if _look(self._file) != before:
                 raise self._busy(f"{self._file} changed at this moment.")
@@ -101,18 +104,18 @@ class ClaudeLock:
                 raise self._busy(f"{self._file} appeared at this moment.") from None
             if not self._is_ours(_look(self._file), self._pid):
                 raise self._busy(f"Another process took {self._file} at this moment.")
-        return self._pid
 
-    def done(self) -> None:
-        """Give it back: consolidated now, held by nobody. Raises `Conflict` where it is not ours any more."""
+    def done(self, holder: int) -> None:
+        """Give it back: consolidated now, held by nobody. Raises `Conflict` where `holder` does not hold it
+        any more; it is left then."""
         with self._telling("given back"):
-            self._require_ours(self._pid)
+            self._require_ours(holder)
             self._write(os.O_WRONLY, b"")
             os.utime(self._file, ns=(self._clock_ms() * 1_000_000,) * 2)
 
     def put_back(self, before: LockBefore, holder: int) -> None:
-        """Make it what it was before `holder` took it. Raises `Conflict` where that one does not hold it any
-        more; it is left then."""
+        """Make it what it was before. Raises `Conflict` where `holder` does not hold it any more; it is left
+        then."""
         with self._telling("put back"):
             self._require_ours(holder)
             if before.body is None:

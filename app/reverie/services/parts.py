@@ -25,6 +25,7 @@ from reverie.profile import Profile
 
 if TYPE_CHECKING:
     from reverie.agent.trace_store import TraceStore
+    from reverie.dream.agent_lock import AgentLocks
     from reverie.dream.coverage import CoverageLog
     from reverie.dream.harvest import HarvestService
     from reverie.dream.run import DreamDependencies
@@ -156,6 +157,19 @@ class HomeParts:
         )
 
     @cached_property
+    def agent_locks(self) -> AgentLocks:
+        from reverie.dream.agent_lock import AgentLocks
+
+        return AgentLocks(
+            self.home,
+            self.runs,
+            self.activity,
+            self.profile.own_sidecars(self.home_id) / "agent-lock.json",
+            lock_dir=self.profile.locks,
+            clock=self.clock,
+        )
+
+    @cached_property
     def dream_dependencies(self) -> DreamDependencies:
         """What dreams, harvests and applied reviews of this home work on."""
         from reverie.dream.run import DreamDependencies
@@ -172,6 +186,7 @@ class HomeParts:
             recovery=self.recovery,
             transaction_for=self.transaction_for,
             save_trace=lambda run_id, document: self.traces.save(run_id, document),
+            agent_locks=self.agent_locks,
             clock=self.clock,
             time_limit_s=self.settings.dream.time_limit_s,
             max_loss_percent=self.settings.dream.max_loss_percent,

@@ -99,7 +99,7 @@ def test_a_dead_an_old_an_empty_and_an_own_one_are_free(
     at(file, body, NOW - age_ms)
     lock = lock_of(file, alive)
     before = lock.look()
-    assert lock.take(before) == OURS
+    lock.take(before)
     assert file.read_bytes() == b"4711"
 
 
@@ -107,7 +107,7 @@ def test_a_success_leaves_the_present_and_no_holder(file: Path) -> None:
     at(file, b"815", NOW - 90_000_000)
     lock = lock_of(file, nobody)
     lock.take(lock.look())
-    lock.done()
+    lock.done(OURS)
     assert read_lock(file, NOW, everybody) == LockState(NOW, None, False, False)
 
 
@@ -116,7 +116,8 @@ def test_a_failure_gives_back_every_byte_and_the_mtime_and_the_mode(file: Path) 
     file.chmod(0o600)
     lock = lock_of(file, nobody)
     before = lock.look()
-    lock.put_back(before, lock.take(before))
+    lock.take(before)
+    lock.put_back(before, OURS)
     assert file.read_bytes() == b"815\n"
     assert file.stat().st_mtime_ns == (NOW - 90_000_000) * 1_000_000
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -126,9 +127,9 @@ def test_a_failure_of_the_first_one_leaves_no_file(file: Path) -> None:
     lock = lock_of(file)
     before = lock.look()
     assert before == LockBefore(None, 0)
-    holder = lock.take(before)
+    lock.take(before)
     assert file.read_bytes() == b"4711"
-    lock.put_back(before, holder)
+    lock.put_back(before, OURS)
     assert not file.exists()
 
 
@@ -155,15 +156,15 @@ def test_one_that_came_between_look_and_exclusive_creation_stays(file: Path) -> 
 def test_what_somebody_else_took_meanwhile_is_left_to_them(file: Path) -> None:
     lock = lock_of(file)
     before = lock.look()
-    holder = lock.take(before)
+    lock.take(before)
     at(file, b"815", NOW + 5)
-    for give_back in (lock.done, lambda: lock.put_back(before, holder)):
+    for give_back in (lambda: lock.done(OURS), lambda: lock.put_back(before, OURS)):
         with pytest.raises(Conflict):
             give_back()
         assert file.read_bytes() == b"815"
     file.unlink()
     with pytest.raises(Conflict):
-        lock.done()
+        lock.done(OURS)
     assert not file.exists()
 
 

@@ -1,0 +1,144 @@
+"""The agent's own lock around a dream: taken before it, given back after it, put back after a kill.
+
+A home whose agent consolidates, too, has a file by which it tells (`Home.agent_lock`). Before a dream takes
+it, how it stood is kept in Reverie's own directory, so that whoever recovers a killed run (`settle`, under
+the dream lease, once the run is recovered) knows what to put back. A run that succeeded leaves the present
+as the last consolidation, any other the state before. A preview takes no lock: it changes nothing.
+
+Threading: any thread but the GUI's. Failure: `Busy` where the agent is at work; what goes wrong with giving
+back is told in Activity, as the run is over by then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reverie.clock import Clock
+from reverie.errors import Conflict, MendableError, StoreError
+from reverie.files.sidecar import Sidecar
+from reverie.homes.base import AgentLock, Home, LockBefore, ScopeContext
+from reverie.profile import ensure_private
+from reverie.runs.activity import Activity
+from reverie.runs.record import RunStore
+
+SUCCEEDED = ("completed", "unchanged")
+_ENTRY = "held"
+
+
+@dataclass(slots=True)
+class Holding:
+    """Said of the lock while it is held: set `succeeded` before the end."""
+
+    succeeded: bool = False
+
+
+class AgentLocks:
+    """The agent's locks of one home. `kept`: the file that says how the one we hold stood before."""
+
+    def __init__(
+        self, home: Home, runs: RunStore, activity: Activity, kept: Path, *, lock_dir: Path, clock: Clock
+    ) -> None:
+        self._home = home
+        self._runs = runs
+        self._activity = activity
+        self._kept = kept
+        self._sidecar = Sidecar(kept, lock_dir=lock_dir, clock=clock)
+
+    @contextlib.contextmanager
+    def hold(self, context: ScopeContext, run_id: str) -> Iterator[Holding]:
+        """Hold it for a run, which begins only then. Raises `Busy` while the agent holds it."""
+        lock, holding = self._home.agent_lock(context), Holding()
+        if lock is None:
+            yield holding
+            return
+        before = lock.look()
+        self._keep(_entry(run_id, lock.holder, before))
+        try:
+            lock.take(before)
+        except BaseException:
+            self._keep(None)
+            raise
+        try:
+            yield holding
+        finally:
+            self._give_back(lock, before, lock.holder, run_id, succeeded=holding.succeeded)
+
+    def settle(self) -> None:
+        """Give back what a killed run held. The caller has the dream lease and has recovered the run."""
+        read = self._sidecar.read()
+        entry = read.data.get(_ENTRY)
+        if entry is None:
+            return
+        found = _read(entry)
+        lock = None if found is None else self._lock_of(found[0])
+        if found is None or lock is None:
+            self._keep(None)
+            return
+        run_id, holder, before = found
+        self._give_back(lock, before, holder, run_id, succeeded=self._outcome(run_id) in SUCCEEDED)
+
+    def _give_back(
+        self, lock: AgentLock, before: LockBefore, holder: int, run_id: str, *, succeeded: bool
+    ) -> None:
+        try:
+            try:
+                lock.done(holder) if succeeded else lock.put_back(before, holder)
+            except Conflict as conflict:
+                self._tell(run_id, conflict)
+            self._keep(None)
+        except MendableError as error:
+            self._tell(run_id, error)
+
+    def _lock_of(self, run_id: str) -> AgentLock | None:
+        """The lock a run took; None where its record or its store is gone."""
+        try:
+            run = self._runs.load(run_id)
+            context = self._home.context(
+                workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
+            )
+        except MendableError:
+            return None
+        return self._home.agent_lock(context)
+
+    def _outcome(self, run_id: str) -> str:
+        try:
+            return self._runs.load(run_id).outcome
+        except StoreError:
+            return ""
+
+    def _keep(self, entry: Mapping[str, Any] | None) -> None:
+        ensure_private(self._kept.parent)
+        self._sidecar.update(lambda _raw: {} if entry is None else {_ENTRY: dict(entry)})
+
+    def _tell(self, run_id: str, error: MendableError) -> None:
+        self._activity.add(
+            "dream.agent-lock",
+            level="warning",
+            text=f"The agent's own lock was not given back. {error}",
+            home=str(self._home.root),
+            workspace_id=None,
+            run_id=run_id,
+            details={},
+        )
+
+
+def _entry(run_id: str, holder: int, before: LockBefore) -> dict[str, Any]:
+    body = None if before.body is None else before.body.hex()
+    # As text: JSON's numbers do not hold nanoseconds everywhere.
+    return {"runId": run_id, "holder": holder, "body": body, "mtimeNs": str(before.mtime_ns)}
+
+
+def _read(entry: object) -> tuple[str, int, LockBefore] | None:
+    """Run, holder and state before; None for what is no entry of ours."""
+    if not isinstance(entry, dict):
+        return None
+    try:
+        body = entry["body"]
+        before = LockBefore(None if body is None else bytes.fromhex(body), int(entry["mtimeNs"]))
+        return str(entry["runId"]), int(entry["holder"]), before
+    except (KeyError, TypeError, ValueError):
+        return None
