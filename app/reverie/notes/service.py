@@ -90,10 +90,6 @@ class NotesService:
         self._told: dict[str, Gate] = {}
         self._lock = threading.Lock()
 
-    def keeps(self, session_id: str) -> bool:
-        """Whether this home has notes for such a session at all. Raises `MendableError`."""
-        return self._parts.run.home.notes_place(session_id) is not None
-
     def on_change(self, session_id: str) -> NotesOutcome:
         """The transcript has grown, or may have."""
         if not self._parts.settings().enabled:
@@ -358,7 +354,7 @@ class NotesService:
                 level=level,
                 text=text,
                 home=str(self._parts.run.home.root),
-                workspace_id=session_id,
+                workspace_id=session_id or None,
                 run_id=run_id,
                 details=details,
             )

@@ -47,7 +47,8 @@ _ENDS = ("turn-end", "aborted", "error")
 
 @dataclass(frozen=True, slots=True)
 class HostServices:
-    """What a host drives. All block; `MendableError` is told in Activity."""
+    """What a host drives. All block; `MendableError` is told in Activity. `follow` gets a transcript that
+    changed, and says whether that was all there is to do: then nothing reads it turn by turn."""
 
     open_tail: Callable[[str], TranscriptTail | None]
     keep_tail: Callable[[str, TranscriptTail], None]
@@ -55,11 +56,13 @@ class HostServices:
     launched: Callable[[], object]
     compacted: Callable[[str], object]
     archived: Callable[[str], object]
+    follow: Callable[[str], bool] = lambda _workspace_id: False
 
 
 def home_services(parts: HomeParts, cancel: threading.Event) -> HostServices:
-    """The memory writer and the triggers of a home; `cancel` ends what they have under way."""
+    """Memory writer, session notes and triggers of a home; `cancel` ends what they have under way."""
     from reverie.services.background import Background
+    from reverie.services.noting import NotesFollower
     from reverie.services.writing import open_writer
 
     writer = open_writer(parts, cancel)
@@ -71,6 +74,7 @@ def home_services(parts: HomeParts, cancel: threading.Event) -> HostServices:
         launched=triggers.on_launch,
         compacted=triggers.on_compaction,
         archived=triggers.on_archived,
+        follow=NotesFollower(parts, cancel).follow,
     )
 
 
@@ -246,6 +250,8 @@ class Stint:
 
     def _follow(self, workspace_id: str) -> None:
         """Deal with what was appended to one transcript."""
+        if self._services.follow(workspace_id):
+            return
         tail = self._tails.get(workspace_id)
         first = tail is None
         fresh = workspace_id in self._fresh

@@ -59,6 +59,25 @@ class NotingDesk:
         return open_notes(self._parts)
 
 
+class NotesFollower:
+    """What a host does with a transcript that changed, where the agent keeps session notes."""
+
+    def __init__(self, parts: HomeParts, cancel: threading.Event) -> None:
+        self._parts = parts
+        self._cancel = cancel
+
+    def follow(self, session_id: str) -> bool:
+        """Update its notes if they are due; False for a session that has none. Raises `MendableError`."""
+        if self._parts.home.notes_place(session_id) is None:
+            return False
+        self._service.on_change(session_id)
+        return True
+
+    @cached_property
+    def _service(self) -> NotesService:
+        return open_notes(self._parts, self._cancel)
+
+
 def open_notes(
     parts: HomeParts,
     cancel: threading.Event | None = None,

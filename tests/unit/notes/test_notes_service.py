@@ -114,6 +114,7 @@ def test_nothing_runs_before_it_is_switched_on_and_a_closed_gate_is_said_once(de
     desk.turn(20_000)
     assert {desk.notes.on_change(SESSION).gate for _ in range(3)} == {"disabled"}
     assert desk.said == [("notes.disabled", 1)]
+    assert desk.parts.activity.read()[0].workspace_id is None
     assert not desk.file.parent.exists()
     assert desk.engine.tasks == []
 
