@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from ui_windows import Windows
 
 from helpers.audit import problems
@@ -16,6 +17,7 @@ from helpers.codex_home import (
     thread_id,
     varied_rollouts,
 )
+from reverie.ui.row_delegate import ROW_ROLE
 
 CWD = "/projects/demo"
 
@@ -64,6 +66,7 @@ def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex:
     assert "The build works again." in tab.view.text.toPlainText()
     assert problems(driver.window) == []
 
+    driver.do("view.memory")
     rows = driver.footer.agent.rows
     assert [(row.line.label, row.line.state) for row in rows if row.line is not None] == [
         ("Codex consolidation", "fail"),
@@ -90,5 +93,18 @@ def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex:
     assert tab.list.selected.id == thread_id(1), "although the filter hid it"
     dialog.close()
 
+    driver.do("view.memory")
+    marked = {path: driver.tab.model.index_at(f"/memories/global/{path}") for path in (
+        "raw_memories.md", "rollout_summaries", "MEMORY.md", "extensions/ad_hoc/manifest.json")}  # fmt: skip
+    looks = {path: index.data(ROW_ROLE).lock for path, index in marked.items()}
+    assert list(looks.values()) == ["generated", "generated", "", "locked"]
+    accessible = marked["raw_memories.md"].data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "made anew by the agent" in accessible
+    assert "a change would be lost" in marked["raw_memories.md"].data(Qt.ItemDataRole.ToolTipRole)
+    driver.open("/memories/global/raw_memories.md")
+    assert driver.pane.text.isReadOnly()
+    assert "a change would be lost" in driver.pane.reason.text
+    driver.open("/memories/global/MEMORY.md")
+    assert not driver.pane.text.isReadOnly()
     after = {path: path.read_bytes() for path in codex.root.rglob("*") if path.is_file()}
     assert before == after

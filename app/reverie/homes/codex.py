@@ -36,7 +36,7 @@ from reverie.homes.base import (
     WatchedPlace,
 )
 from reverie.homes.codex_jobs import jobs_of, read_memory_books, status_lines
-from reverie.homes.codex_names import BUCKET, KIND, bucket_of, normalised_cwd
+from reverie.homes.codex_names import BUCKET, KIND, bucket_of, database_names, normalised_cwd
 from reverie.homes.codex_threads import Thread, read_books, source_of, threads
 from reverie.homes.plain import PlainHome, no_workspace
 from reverie.homes.reading import directory_names, file_names, is_directory, is_file, read_regular
@@ -182,8 +182,11 @@ class CodexHome(PlainHome):
             return ""
 
     def watched(self) -> tuple[WatchedPlace, ...]:
+        known = (*_INSTRUCTIONS, "memories", "sqlite", "session_index.jsonl")
+        sqlite = self._root / "sqlite"
         return (
-            WatchedPlace(self._root, (*_INSTRUCTIONS, "memories", "sqlite", "session_index.jsonl")),
+            WatchedPlace(self._root, (*known, *database_names(self._root))),
+            *((WatchedPlace(sqlite, database_names(sqlite)),) if is_directory(sqlite) else ()),
             WatchedPlace(self._memories),
         )
 

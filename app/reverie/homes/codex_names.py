@@ -87,6 +87,18 @@ def detect(root: Path) -> bool:
     return is_file(root / "config.toml") and any(is_file(root / n) for n in ("auth.json", "history.jsonl"))
 
 
+def database_names(directory: Path) -> tuple[str, ...]:
+    """The files that change when the agent writes in its books of threads and jobs: of those in a directory,
+    and of those the newest generation has."""
+    there = {"state_5.sqlite", "memories_1.sqlite"}
+    there |= {
+        name
+        for name in _names(directory)
+        if STATE_DATABASES.fullmatch(name) or MEMORY_DATABASES.fullmatch(name)
+    }
+    return tuple(sorted(each for name in there for each in (name, f"{name}-wal")))
+
+
 def _names(directory: Path) -> Iterator[str]:
     try:
         with os.scandir(directory) as entries:

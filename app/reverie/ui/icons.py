@@ -16,9 +16,9 @@ from reverie.ui.theme import dimmed
 
 NAMES = (
     "archived", "cancel", "check", "close", "companion", "consolidate", "copy", "delete", "edited", "error",
-    "file", "flag", "folder", "form", "global", "home", "info", "keyboard", "multi", "new", "open", "orphan",
-    "pin", "preview", "project", "refresh", "rename", "reverie", "runs", "save", "side", "sort", "source",
-    "trash", "undo", "warning", "workspace",
+    "file", "flag", "folder", "form", "generated", "global", "home", "info", "keyboard", "locked", "multi",
+    "new", "open", "orphan", "pin", "preview", "project", "refresh", "rename", "reverie", "runs", "save",
+    "side", "sort", "source", "trash", "undo", "warning", "workspace",
 )  # fmt: skip
 
 SIZE = 16

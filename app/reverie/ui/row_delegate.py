@@ -27,8 +27,8 @@ ROW_ROLE = int(Qt.ItemDataRole.UserRole) + 100
 class RowLook:
     """Everything a painter needs of a row, in one call across the language border. Texts are safe to draw.
 
-    `use` is right-aligned; with `has_use` its room is kept on every row, so that the marks stand in one
-    column.
+    `lock` is the sign of what is not for editing. `use` is right-aligned; with `has_use` its room is kept on
+    every row, so that the marks stand in one column.
     """
 
     name: str
@@ -44,6 +44,7 @@ class RowLook:
     warning: bool = False
     modified: bool = False
     flag: bool = False
+    lock: str = ""
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -130,6 +131,7 @@ class RowDelegate(QStyledItemDelegate):
             (look.warning, "warning", colours.warn),
             (look.flag, "flag", colours.warn),
             (look.badge, "edited", colours.accent),
+            (bool(look.lock), look.lock, colours.dim),
         ):
             if shown:
                 right -= _SIGN

@@ -26,6 +26,7 @@ from reverie.ui.memory.draft_offers import DraftOffers
 from reverie.ui.memory.duplicates.control import DuplicatesControl
 from reverie.ui.memory.editor import EditorPane
 from reverie.ui.memory.editor_control import EditorControl
+from reverie.ui.memory.file_rules import rule_of
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.memory.hand_control import HandControl
@@ -226,6 +227,8 @@ class MemoryTab(QWidget):
     def show_tree(self, update: TreeUpdate) -> None:
         """The trees as they are now."""
         self._update = update
+        if self._session is not None:
+            self.model.set_rule(rule_of(self._session.workbench.parts.home, update.view.scopes))
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
         self.lint.follow(update)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QByteArray, QMimeData, QModelIndex, QObject, Qt, Signal
 
 from reverie.ui import words
+from reverie.ui.memory.file_rules import SIGNS, RuleOf, editable, sign_of
 from reverie.ui.memory.findings import headline, is_marked
 from reverie.ui.memory.tree_nodes import (
     EMPTY,
@@ -85,6 +86,7 @@ class MemoryTreeModel(NodeModel):
         self._token = f"{os.getpid()}-{id(self)}"
         self._modified: frozenset[str] = frozenset()
         self._lint: Mapping[str, tuple[LintFinding, ...]] = {}
+        self._rule: RuleOf = editable
         self.memory_tree: MemoryTree = EMPTY
 
     def show_tree(self, tree: MemoryTree) -> None:
@@ -115,6 +117,10 @@ class MemoryTreeModel(NodeModel):
             return
         for path in changed:
             self.touch(self.index_of(path_keys(path), made=True))
+
+    def set_rule(self, rule: RuleOf) -> None:
+        """Who may change the files of the trees that are shown next."""
+        self._rule = rule
 
     def index_at(self, path: str, *, reveal: bool = False) -> QModelIndex:
         """The row of a memory path, whether it is a file, a folder or a scope root."""
@@ -265,9 +271,11 @@ class MemoryTreeModel(NodeModel):
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
                     flag=is_marked(self._lint.get(data.path, ())),
+                    lock=sign_of(self._rule(data.scope, file.rel)),
                 )
             case FolderData():
-                return RowLook(visible(data.name), str(data.notes), "folder")
+                lock = sign_of(self._rule(data.scope, data.rel))
+                return RowLook(visible(data.name), str(data.notes), "folder", lock=lock)
             case ScopeData():
                 return RowLook(
                     words.scope_name(data.scope),
@@ -308,7 +316,8 @@ class MemoryTreeModel(NodeModel):
             case FileData():
                 return [data.path, *self._file_facts(data)]
             case FolderData():
-                return [data.path, words.notes(data.notes)]
+                rule = self._rule(data.scope, data.rel)
+                return [data.path, words.notes(data.notes), rule.sentence]
             case ScopeData():
                 return [words.scope_name(data.scope), data.reason, *data.problems]
             case CompanionData():
@@ -322,7 +331,7 @@ class MemoryTreeModel(NodeModel):
         if data.names_only:
             return []
         usage = file.usage
-        facts = [file.description, human_size(file.size)]
+        facts = [file.description, human_size(file.size), self._rule(data.scope, file.rel).sentence]
         if usage.access_count:
             facts.append(words.uses(usage.access_count))
         if usage.last_accessed_at is not None:
@@ -353,6 +362,9 @@ class MemoryTreeModel(NodeModel):
             parts.append(self.tr("something to look at"))
         if look.modified:
             parts.append(self.tr("not saved"))
+        if look.lock:
+            generated = look.lock == SIGNS["generated"]
+            parts.append(self.tr("made anew by the agent") if generated else self.tr("read-only"))
         return ", ".join(part for part in parts if part)
 
 
