@@ -105,6 +105,7 @@ async def run_agent(
     observer: Callable[[AgentEvent], None] = lambda _event: None,
     follow_up: Callable[[str], str | None] = lambda _text: None,
     trace: Trace | None = None,
+    answer_schema: Mapping[str, Any] | None = None,
 ) -> AgentResult:
     """Let the model work until it makes no more calls, or a limit ends it.
 
@@ -114,7 +115,9 @@ async def run_agent(
     without calls and returns one more thing to say to the model (a new attempt), or None to be done. Give a
     `trace` to have it also when a bug ends the run.
     """
-    run = _Run(provider, tools, limits, vault, cancelled, observer, trace or Trace(vault.scrub))
+    run = _Run(
+        provider, tools, limits, vault, cancelled, observer, trace or Trace(vault.scrub), answer_schema
+    )
     return await run.result(system, messages, follow_up)
 
 
@@ -139,7 +142,9 @@ class _Run:
         cancelled: Callable[[], bool],
         observer: Callable[[AgentEvent], None],
         trace: Trace,
+        answer_schema: Mapping[str, Any] | None,
     ) -> None:
+        self._answer_schema = answer_schema
         self._provider = provider
         self._tools = {tool.spec.name: tool for tool in tools}
         self._limits = limits
@@ -210,6 +215,7 @@ class _Run:
             tools=tuple(tool.spec for tool in self._tools.values()),
             max_output_tokens=min(left, self._limits.max_output_tokens),
             deadline=self._limits.deadline,
+            answer_schema=self._answer_schema,
         )
         self._steps += 1
         turn = self._sound(await self._complete(request))

@@ -43,6 +43,7 @@ from reverie.agent.wire import (
 
 _NO_USAGE = "no-stream-options"
 _OTHER_LIMIT = "other-limit-name"
+_NO_SCHEMA = "no-answer-schema"
 _FINISH: Mapping[str, FinishReason] = {
     "stop": "stop",
     "tool_calls": "tool-calls",
@@ -83,6 +84,7 @@ class OpenAiWire:
             limit: capped(request.max_output_tokens, changes),
             **({} if _NO_USAGE in changes else {"stream_options": {"include_usage": True}}),
             **({"tools": [_tool(tool) for tool in request.tools]} if request.tools else {}),
+            **({} if _NO_SCHEMA in changes else _answer_format(request)),
         }
 
     def reader(self, model: str, progress: Progress) -> Reader:
@@ -93,11 +95,20 @@ class OpenAiWire:
             return None
         if "stream_options" in words or "include_usage" in words:
             return _NO_USAGE
+        if "response_format" in words or "json_schema" in words:
+            return _NO_SCHEMA
         if cap := cap_named(words):
             return cap
         if "max_completion_tokens" in words or "max_tokens" in words:
             return _OTHER_LIMIT
         return None
+
+
+def _answer_format(request: ModelRequest) -> dict[str, Any]:
+    if request.answer_schema is None:
+        return {}
+    form = {"name": "answer", "strict": True, "schema": request.answer_schema}
+    return {"response_format": {"type": "json_schema", "json_schema": form}}
 
 
 @dataclass(slots=True)

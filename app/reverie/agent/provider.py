@@ -7,9 +7,9 @@ the task ends the connection at once. Threading: one event loop at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from reverie.agent.messages import Message, ToolSpec, Turn
 from reverie.errors import MendableError
@@ -44,13 +44,15 @@ class ProviderError(MendableError):
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One question to a model. `deadline` is on `time.monotonic`'s clock; `max_output_tokens` caps the
-    answer."""
+    answer. `answer_schema`: the JSON schema that the words of the answer shall follow, for services that can
+    be held to one; others are only asked."""
 
     system: str
     messages: Sequence[Message]
     tools: Sequence[ToolSpec]
     max_output_tokens: int
     deadline: float
+    answer_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ its events. Streaming: one line in memory. Threading: any thread but the GUI's. 
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,16 +57,45 @@ def items_of(path: Path, reading: Reading, check: Callable[[], None] = lambda: N
 
 def prompt_text(items: Iterator[Item], *, hide: Callable[[str], str] = lambda text: text) -> PromptText:
     """The items as JSON. `hide` takes secrets out of every text, before JSON escapes make them unknowable."""
+    head, tail, left_out = _ends(items)
     kept = HeadTail(ROLLOUT_BYTES, ROLLOUT_MARKER, head_share=3)
     count = 0
-    kept.feed(b"[")
-    for item in items:
-        told = _hidden({key: value for key, value in item.items() if key != "_at"}, hide)
-        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-        kept.feed((",\n" if count else "").encode() + text.encode("utf-8", "replace"))
+
+    def feed(text: str) -> None:
+        nonlocal count
+        told = json.dumps(_hidden(json.loads(text), hide), ensure_ascii=False, separators=(",", ":"))
+        kept.feed(("[" if count == 0 else ",\n").encode() + told.encode("utf-8", "replace"))
         count += 1
-    kept.feed(b"]")
+
+    for text in head:
+        feed(text)
+    if left_out:
+        kept.skip(ROLLOUT_BYTES)
+        count += left_out
+    while tail:
+        feed(tail.popleft())
+    kept.feed(b"]" if count else b"[]")
     return PromptText(kept.text(), count, kept.truncated)
+
+
+def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
+    """The first and the last items as JSON, each as many as could be shown, and how many lay between.
+    Looking for secrets in what nobody is shown would take most of the time."""
+    head, tail, left_out = list[str](), deque[str](), 0
+    head_size = tail_size = 0
+    for item in items:
+        told = {key: value for key, value in item.items() if key != "_at"}
+        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        if head_size <= ROLLOUT_BYTES:
+            head.append(text)
+            head_size += len(text)
+            continue
+        tail.append(text)
+        tail_size += len(text)
+        while tail_size - len(tail[0]) > ROLLOUT_BYTES:
+            tail_size -= len(tail.popleft())
+            left_out += 1
+    return head, tail, left_out
 
 
 def said(role: str, text: str) -> Item:
@@ -103,7 +133,20 @@ def _response_item(payload: Item) -> Item | None:
             text = message_text(payload)
             return said(str(role), text) if text.strip() else None
         return None
-    return {key: _without_pictures(value) for key, value in payload.items() if key not in _DROPPED}
+    found = {key: _without_pictures(value) for key, value in payload.items() if key not in _DROPPED}
+    for name in ("arguments", "output"):
+        found.update({name: _decoded(found[name])} if name in found else {})
+    return found
+
+
+def _decoded(value: Any) -> Any:
+    """JSON inside a text as what it says: escaped twice, nobody finds a secret in it, nor reads it well."""
+    if isinstance(value, str) and value.startswith(("{", "[")):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
 
 
 def _without_pictures(value: Any) -> Any:

@@ -260,23 +260,14 @@ def _summary(title: str, tasks: list[_Task]) -> str:
 def _command(told: Any) -> str:
     """The command line of a shell call, as a person would type it."""
     if isinstance(told, str):
-        try:
-            decoded: Any = json.loads(told)
-        except (ValueError, RecursionError):
-            return str(told)
-        told = decoded
+        return told
     if not isinstance(told, dict):
         return ""
     command = told.get("command", told.get("cmd"))
     if isinstance(command, list):
         words = [word for word in command if isinstance(word, str)]
-        if (
-            len(words) == 3
-            and words[0].rpartition("/")[2] in ("bash", "sh", "zsh")
-            and words[1].startswith("-")
-        ):
-            return words[2]
-        return " ".join(words)
+        shell = len(words) == 3 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh")
+        return words[2] if shell and words[1].startswith("-") else " ".join(words)
     return command if isinstance(command, str) else ""
 
 
@@ -284,17 +275,12 @@ def _result(output: Any) -> tuple[int | None, str]:
     """The exit code, where something says it, and the last line that was printed."""
     failed: int | None = None
     if isinstance(output, dict):
+        if isinstance(output.get("output"), str):
+            about = output.get("metadata")
+            code = about.get("exit_code") if isinstance(about, dict) else None
+            return (code if isinstance(code, int) else None), _last_line(output["output"])
         failed, output = (1 if output.get("success") is False else None), output.get("content")
     text: str = content_text(output)
-    if text.startswith("{"):
-        try:
-            told = json.loads(text)
-        except (ValueError, RecursionError):
-            told = None
-        if isinstance(told, dict) and isinstance(told.get("output"), str):
-            about = told.get("metadata")
-            code = about.get("exit_code") if isinstance(about, dict) else None
-            return (code if isinstance(code, int) else failed), _last_line(told["output"])
     found = _EXIT.search(text[:500]) or _EXIT.search(text[-500:])
     return (int(found[1]) if found else failed), _last_line(text)
 

@@ -171,7 +171,11 @@ class RolloutRun:
             lambda: planned_traces(self._parts, root, [trace]),
             check=limits.check,
             confirm=confirm,
+            track=self._track,
         )
+
+    def _track(self, record: RunRecord) -> None:
+        self._record = record
 
     def _failed(self, error: BaseException) -> PartEnd:
         record = _noted(self._parts, self._record, error, self._around.time_limit_s)
@@ -253,6 +257,7 @@ class DirectoryRun:
             lambda: Planned(changes, summary, staging.emptied()),
             check=limits.check,
             confirm=confirm,
+            track=self._track,
         )
         outcome: Outcome = "completed" if written.changed else "unchanged"
         return self._end(replace(written.record, outcome=outcome), summary)
@@ -265,6 +270,9 @@ class DirectoryRun:
                 for line in self._parts.home.agent_status(context)
             )
         return False
+
+    def _track(self, record: RunRecord) -> None:
+        self._record = record
 
     def _failed(self, error: BaseException) -> PartEnd:
         record = _noted(self._parts, self._record, error, self._around.time_limit_s)
@@ -312,8 +320,7 @@ def _noted(
         record, outcome=stop.outcome, reason=stop.reason, summary=what, ended_at=parts.clock(), ops=()
     )
     with contextlib.suppress(MendableError):
-        begun = parts.runs.directory_of(record.id) / "record.json"
-        if not begun.exists():
+        if not (parts.runs.directory_of(record.id) / "record.json").exists():
             parts.runs.note(record)
     return record
 

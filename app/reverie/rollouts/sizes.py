@@ -58,6 +58,10 @@ class HeadTail:
             if len(self._tail) > 2 * self._limit:
                 del self._tail[: -self._tail_bytes - 4]
 
+    def skip(self, size: int) -> None:
+        """So many bytes were left out before they came here; what follows fills the tail by itself."""
+        self.total += size
+
     def text(self) -> str:
         if not self.truncated:
             return bytes(self._whole).decode("utf-8", "replace")

@@ -104,8 +104,11 @@ class Staging:
         self._files.rollback(self._with_skills)
 
     def exists(self, rel: str) -> bool:
-        entry = self._files.entry(rel)
-        return entry is not None
+        """Whether `rel`, which may be anything, names a file or directory of the copy."""
+        try:
+            return self._files.entry(rel) is not None
+        except MendableError:
+            return False
 
     def text(self, rel: str) -> str | None:
         """A file of the copy; None for none."""

@@ -107,11 +107,15 @@ class MemoryWriter:
         *,
         check: Callable[[], None],
         confirm: Callable[[RunRecord], None],
+        track: Callable[[RunRecord], None],
     ) -> Written:
-        """Carry out what `plan` says. `record` has not been begun; its id may be another one afterwards."""
+        """Carry out what `plan` says. `record` has not been begun; it gets another id, which `track` is told,
+        so that runs are in the order in which they wrote: that is how they can be taken back."""
         async with self._turn, self._lease(check) as lease:
             self._parts.recovery.run()
             for attempt in range(_SWAPS):
+                record = replace(record, id=self._parts.runs.new_id(self._parts.clock()))
+                track(record)
                 planned = plan()
                 if not planned.changes:
                     confirm(record)
@@ -121,7 +125,6 @@ class MemoryWriter:
                 except Conflict:
                     if attempt == _SWAPS - 1:
                         raise
-                    record = replace(record, id=self._parts.runs.new_id(record.started_at))
         raise AssertionError("the loop returns or raises")
 
     @contextlib.asynccontextmanager

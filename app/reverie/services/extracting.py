@@ -126,10 +126,21 @@ class ExtractDesk:
         return self._service().run(request, self._engines(choice.engine), cancel=cancel, progress=progress)
 
     def _engines(self, name: str) -> Engines:
-        from reverie.rollouts.rule_merge import RulesMerge
-        from reverie.rollouts.rules import RulesStageOne
+        if name == RULES:
+            from reverie.rollouts.rule_merge import RulesMerge
+            from reverie.rollouts.rules import RulesStageOne
 
-        return Engines(RULES, lambda: RulesStageOne(_statements), RulesMerge)
+            return Engines(RULES, lambda: RulesStageOne(_statements), RulesMerge)
+        from reverie.agent.prices import cost_usd
+        from reverie.rollouts.model_stages import Asking, ModelStageOne, ModelStageTwo
+
+        asking = Asking(
+            name,
+            open_provider=lambda: self._models.provider(name),
+            cost_of=lambda usage: cost_usd(name, usage),
+            clock=self._parts.clock,
+        )
+        return Engines(name, lambda: ModelStageOne(asking), lambda: ModelStageTwo(asking))
 
     def _request(self, project_path: str | None, *, trigger: str = "manual") -> ExtractRequest:
         settings = self._parts.read_settings().extract

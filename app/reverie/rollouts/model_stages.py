@@ -1,0 +1,271 @@
+"""Both stages by a model, through the one agent loop.
+
+Stage one has no tools: the answer is a JSON object, held to a schema where the service can be, and asked for
+once more where it is none. Stage two has the memory commands, behind the guard of the staging copy. No secret
+leaves (a vault stands before the model); what is stored of stage one holds none either, placeholders
+included. Every ending but a plain one fails the run. What was spent and the trace are kept in each case.
+
+Threading: one run, one event loop; rollouts are read on a thread. Failure: `MendableError`; `Cancelled`,
+`TimedOut` and `LeaseLost` come from `Limits.check`, which the loop asks every 50 ms.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from reverie.agent.account import Account
+from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
+from reverie.agent.messages import TokenUsage, ToolSpec, UserMessage
+from reverie.agent.provider import Provider
+from reverie.agent.tools import FunctionTool, Tool, ToolOutcome
+from reverie.agent.trace import Trace, TraceHead
+from reverie.agent.vault import Vault
+from reverie.clock import Clock
+from reverie.errors import MendableError, StoreError
+from reverie.memory.commands import COMMANDS
+from reverie.rollouts.items import items_of, prompt_text
+from reverie.rollouts.prompts import (
+    Marks,
+    consolidation_system,
+    consolidation_task,
+    trace_reminder,
+    trace_system,
+    trace_task,
+)
+from reverie.rollouts.stage_one import (
+    ANSWER_SCHEMA,
+    Extracted,
+    RolloutSource,
+    StageOneOutput,
+    normalised,
+    parse_answer,
+)
+from reverie.rollouts.stage_two import StageTwoGuard, Staging
+from reverie.runs.limits import Limits, TimedOut
+from reverie.text.codex_redact import REDACTED, codex_redact
+from reverie.transcripts.reading import Reading
+
+TRACE_STEPS, TRACE_TOKENS = 2, 16_384
+HANDBOOK_STEPS = 48
+_SUMMARY_CHARS = 300
+_TOKEN = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
+_TEXT_ARGUMENTS = frozenset(
+    {"file_text", "content", "old_str", "old_string", "new_str", "new_string", "insert_text"}
+)
+
+
+class ModelRunFailed(MendableError):
+    """The model did not come to an end that counts."""
+
+    reason = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a model is asked. `open_provider` is called once per run, inside its event loop; `cost_of` prices
+    what was used, None where the price is not known."""
+
+    name: str
+    open_provider: Callable[[], Provider]
+    cost_of: Callable[[TokenUsage], Decimal | None]
+    clock: Clock
+
+
+class _Talk:
+    """One run of the loop with its account."""
+
+    def __init__(self, asking: Asking, kind: str) -> None:
+        self._asking = asking
+        self._kind = kind
+        self._vault = Vault()
+        self._usage: TokenUsage | None = None
+        self._trace: Trace | None = None
+        self._timeout_ms = 0
+
+    @property
+    def name(self) -> str:
+        return self._asking.name
+
+    def account(self) -> Account:
+        cost = None if self._usage is None else self._asking.cost_of(self._usage)
+        if self._trace is None:
+            return Account(self._usage, cost)
+        head = TraceHead(run_id="", kind=self._kind, timeout_ms=self._timeout_ms, cost_usd=cost)
+        return Account(self._usage, cost, self._trace.to_document(head))
+
+    async def _ask(
+        self,
+        limits: Limits,
+        agent_limits: AgentLimits,
+        tell: Callable[[str], None],
+        *,
+        system: str,
+        task: str,
+        tools: list[Tool],
+        follow_up: Callable[[str], str | None] = lambda _text: None,
+        answer_schema: Mapping[str, Any] | None = None,
+    ) -> AgentResult:
+        self._trace = Trace(self._vault.scrub, clock=self._asking.clock)
+        self._timeout_ms = limits.allowed_ms
+
+        def on_event(event: AgentEvent) -> None:
+            if event.kind == "turn" and event.usage is not None:
+                self._usage = event.usage
+            elif event.kind == "retry":
+                tell(event.text)
+            elif event.kind == "tool":
+                path = event.arguments.get("path") or ""
+                tell(f"{event.arguments.get('command', event.tool)} {path}".strip())
+
+        def stopped() -> bool:
+            limits.check()
+            return False
+
+        tell("")
+        provider = self._asking.open_provider()
+        try:
+            result = await run_agent(
+                provider,
+                system=system,
+                messages=[UserMessage(task)],
+                tools=tools,
+                limits=agent_limits,
+                vault=self._vault,
+                cancelled=stopped,
+                observer=on_event,
+                follow_up=follow_up,
+                trace=self._trace,
+                answer_schema=answer_schema,
+            )
+        finally:
+            await provider.close()
+        if result.outcome == "time-limit":
+            raise TimedOut
+        if result.error is not None:
+            raise result.error
+        return result
+
+
+class ModelStageOne(_Talk):
+    """Implements `rollouts.stage_one.StageOneEngine`."""
+
+    def __init__(self, asking: Asking) -> None:
+        super().__init__(asking, "extract")
+
+    async def extract(self, source: RolloutSource, limits: Limits, tell: Callable[[str], None]) -> Extracted:
+        reading, marks = Reading(), Marks.random()
+        prompt = await asyncio.to_thread(
+            lambda: prompt_text(items_of(source.path, reading, limits.check), hide=self._hidden)
+        )
+        if not prompt.items:
+            return Extracted(StageOneOutput("", ""), reading)
+        limits.check()
+        reminded: list[bool] = []
+
+        def follow_up(text: str) -> str | None:
+            try:
+                normalised(parse_answer(text))
+            except StoreError:
+                if not reminded:
+                    reminded.append(True)
+                    return trace_reminder()
+            return None
+
+        result = await self._ask(
+            limits,
+            AgentLimits(TRACE_STEPS, limits.deadline, TRACE_TOKENS),
+            tell,
+            system=trace_system(marks),
+            task=trace_task(source, prompt, self._hidden(source.title), marks),
+            tools=[],
+            follow_up=follow_up,
+            answer_schema=ANSWER_SCHEMA,
+        )
+        if result.outcome != "completed":
+            raise _no_end(result.outcome, TRACE_STEPS)
+        answer = parse_answer(result.text)
+        # What a placeholder stands for is a secret, which no memory holds.
+        output = StageOneOutput(_TOKEN.sub(REDACTED, answer.trace), _TOKEN.sub(REDACTED, answer.summary))
+        return Extracted(output, reading, prompt.truncated)
+
+    def _hidden(self, text: str) -> str:
+        """Nothing of a rollout is given back, so what only the agent's own redaction knows goes for good."""
+        return self._vault.hide(codex_redact(text))
+
+
+class ModelStageTwo(_Talk):
+    """Implements `rollouts.stage_two.StageTwoEngine`."""
+
+    def __init__(self, asking: Asking) -> None:
+        super().__init__(asking, "consolidate")
+
+    async def consolidate(
+        self, staging: Staging, guard: StageTwoGuard, limits: Limits, tell: Callable[[str], None]
+    ) -> str:
+        marks = Marks.random()
+        for trace in staging.traces:
+            limits.check()
+            self._vault.learn(trace.text)
+
+        def call(arguments: Mapping[str, Any]) -> ToolOutcome:
+            request = {name: value for name, value in arguments.items() if name != "reason"}
+            answer = guard.execute(request, reason=str(arguments.get("reason") or ""))
+            if not answer["success"]:
+                return ToolOutcome(str(answer["error"]), is_error=True)
+            if request.get("command") == "view":
+                return ToolOutcome(marks.around(str(answer["output"])))
+            left = f"{guard.remaining} of {guard.rails.budget} changes are left."
+            return ToolOutcome(f"{answer['output']} {left}", wrote=True)
+
+        result = await self._ask(
+            limits,
+            AgentLimits(HANDBOOK_STEPS, limits.deadline),
+            tell,
+            system=consolidation_system(guard, staging, marks),
+            task=consolidation_task(staging, marks),
+            tools=[FunctionTool(_memory_tool(), call, _TEXT_ARGUMENTS, frozenset({"reason"}))],
+        )
+        if result.outcome != "completed":
+            raise _no_end(result.outcome, HANDBOOK_STEPS)
+        lines = [" ".join(line.split()) for line in result.text.splitlines() if line.strip()]
+        return lines[-1][:_SUMMARY_CHARS] if lines else "The handbook was written."
+
+
+def _memory_tool() -> ToolSpec:
+    text, number = {"type": "string"}, {"type": "integer"}
+    return ToolSpec(
+        "memory",
+        "View and change the memory of this directory. Paths begin with /memories/project/. "
+        "view: path of a file or directory, optionally offset and limit in lines; lines come with their "
+        "numbers and a tab in front, which are not part of them. create: path, file_text; the file must not "
+        "exist. str_replace: path, old_str (exact, once in the file), new_str. insert: path, insert_line (0 "
+        "is before the first line), insert_text. delete: path. rename: old_path, new_path.",
+        {
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "enum": sorted(COMMANDS)},
+                **dict.fromkeys(
+                    (
+                        *("path", "file_text", "old_str", "new_str", "insert_text", "old_path", "new_path"),
+                        "reason",
+                    ),
+                    text,
+                ),
+                **dict.fromkeys(("insert_line", "offset", "limit"), number),
+            },
+            "required": ["command"],
+        },
+    )
+
+
+def _no_end(outcome: str, steps: int) -> ModelRunFailed:
+    why = {
+        "step-limit": f"The model did not come to an end within {steps} answers.",
+        "output-limit": "The model wrote more than a run allows.",
+    }.get(outcome, "The model did not come to an end.")
+    return ModelRunFailed(why, next_step="Look at the trace of the run, or try another model.")
