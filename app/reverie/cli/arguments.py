@@ -29,12 +29,13 @@ COMMANDS: dict[str, str] = {
     "revert": "undo one run",
     "watch": "the background services without a window, until stopped",
     "doctor": "why the memory writer or a dream did not run, and what mends it; `--self`: Reverie itself",
+    "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
     "traces": "why runs wrote nothing: traces with their verdict, newest first; or one in full",
     "failures": "loki-mode: what the next iteration would be told of failed ones; redact a crash; record one",
     "search": 'full text over every home: words, "phrases", /patterns/ and filters',
 }
 
-_WITH_CONTEXT = ("tree", "memory", "status", "consolidate", "harvest", "doctor", "write")
+_WITH_CONTEXT = ("tree", "memory", "status", "consolidate", "harvest", "doctor", "write", "context")
 _WITH_ENGINE = ("consolidate", "sweep", "harvest", "extract")
 _WITH_RUN = ("diff", "revert")
 

@@ -369,6 +369,12 @@ def _doctor(session: Session) -> int:
     return doctor(session)
 
 
+def _context(session: Session) -> int:
+    from reverie.cli.context_lines import context
+
+    return context(session)
+
+
 def _notes(session: Session) -> int:
     from reverie.cli.noting import notes
 
@@ -410,6 +416,7 @@ _COMMANDS: dict[str | None, Callable[[Session], int]] = {
     "revert": _revert,
     "watch": _watch,
     "doctor": _doctor,
+    "context": _context,
     "traces": _traces,
     "search": _search,
     "failures": _failures,

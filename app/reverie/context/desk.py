@@ -1,0 +1,26 @@
+"""The door to this room: gather what a context is made from, put it together for its agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reverie.context.facts import Facts
+from reverie.context.facts import gather as gather
+from reverie.context.view import ContextView
+
+AGENTS = frozenset({"mux", "codex"})
+"""Whose contexts are known."""
+
+
+def assemble(facts: Facts, at: int, drafts: Mapping[str, str] | None = None) -> ContextView:
+    """What the agent would be told at the time `at` (UTC ms). `drafts`: unsaved texts by memory path, which
+    count as if they were saved. An agent nobody knows here gets a view without parts."""
+    if facts.agent == "mux":
+        from reverie.context import mux
+
+        return mux.assemble(facts, at, drafts or {})
+    if facts.agent == "codex":
+        from reverie.context import codex
+
+        return codex.assemble(facts, at, drafts or {})
+    return ContextView(facts.agent, at, (), 0, 0)

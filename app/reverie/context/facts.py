@@ -1,0 +1,173 @@
+"""What the context of an agent is made from: read once, put together as often as one likes.
+
+`gather` reads; everything after it is pure, so that an edit, a pin or another time is answered at once. What
+was read before is read again only where the file looks changed.
+
+Threading: `gather` blocks; any thread but the GUI's. Failure: a file that cannot be read has no data, and the
+view says so; a home that vanished raises `Unavailable`. Looking opens files for reading and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reverie.homes.base import Caps, Companion, Home, Scope, ScopeContext
+from reverie.homes.reading import read_regular
+from reverie.memory.hotset import BUDGETS, Candidate, ranked
+from reverie.memory.lint import LintFinding, lint
+from reverie.memory.listing import IndexEntry, index_entries
+from reverie.memory.paths import memory_path
+from reverie.memory.scanning import is_gone, read_rel
+from reverie.memory.scope_listing import MemoryFile, ScopeListing
+
+COMPANION_BYTES = 1 << 20
+SCOPES = (Scope.GLOBAL, Scope.PROJECT, Scope.WORKSPACE)
+"""In the order of the agents' own lists."""
+
+Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The beginning of a file. `data` None: it cannot be read; `stamp` tells its version from others."""
+
+    data: bytes | None
+    size: int
+    stamp: Stamp
+    findings: tuple[LintFinding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`texts` by memory path, or by the path of a companion. `switched_on`: whether this agent loads memories
+    at all, as far as its settings tell, and the name of that setting."""
+
+    agent: str
+    caps: Caps
+    context: ScopeContext
+    listings: Mapping[Scope, ScopeListing]
+    companions: tuple[Companion, ...]
+    texts: Mapping[str, Text]
+    switched_on: tuple[bool, str] = (True, "")
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    def files(self, scope: Scope) -> tuple[MemoryFile, ...]:
+        listing = self.listings.get(scope)
+        return () if listing is None or listing.names_only else listing.files
+
+    def index(self) -> list[IndexEntry]:
+        """The agent's index: global, project, workspace."""
+        return [
+            entry
+            for scope in SCOPES
+            if (listing := self.listings.get(scope)) is not None and not listing.names_only
+            for entry in index_entries(listing, scope, self.caps)
+        ]
+
+
+def gather(
+    home: Home,
+    context: ScopeContext,
+    listings: Mapping[Scope, ScopeListing],
+    *,
+    times: Iterable[int],
+    before: Facts | None = None,
+) -> Facts:
+    """Everything that a view at one of `times` needs. `before`: facts of the same home, to start from."""
+    reader = _Reader(home, before if before is not None and before.agent == home.kind else None)
+    companions = home.companions(context)
+    facts = Facts(home.kind, home.caps, context, listings, companions, reader.texts)
+    for companion in companions:
+        if companion.exists:
+            reader.companion(companion.path)
+    switched_on = (True, "")
+    if home.kind == "codex":
+        from reverie.homes.codex_prompt import SUMMARY, loads_memories
+
+        switched_on = loads_memories(home.root)
+        reader.named(facts, lambda scope, rel: rel == SUMMARY)
+    elif home.kind == "claude":
+        reader.named(facts, lambda scope, rel: scope is Scope.PROJECT and rel == "MEMORY.md")
+    elif home.kind == "mux":
+        reader.hot(facts, times)
+    return Facts(home.kind, home.caps, context, listings, companions, dict(reader.texts), switched_on)
+
+
+def candidates(entries: Iterable[IndexEntry]) -> list[Candidate]:
+    """Entries of the index as the hot set ranks them."""
+    return [
+        Candidate(entry["path"], entry["pinned"], entry["accessCount"], entry["lastAccessedAt"])
+        for entry in entries
+    ]
+
+
+class _Reader:
+    """Reads files into `texts`, those unchanged from the facts before."""
+
+    def __init__(self, home: Home, before: Facts | None) -> None:
+        self.texts: dict[str, Text] = {}
+        self._caps = home.caps
+        self._before: Mapping[str, Text] = {} if before is None else before.texts
+
+    def companion(self, path: Path) -> None:
+        key = str(path)
+        try:
+            status = path.stat()
+            stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
+            if self._keep(key, stamp):
+                return
+            data: bytes | None = read_regular(path, COMPANION_BYTES)
+        except OSError as error:
+            is_gone(error)
+            data, stamp = None, (0, 0, 0)
+        self._put(key, data, stamp[0], stamp, path.name)
+
+    def named(self, facts: Facts, wanted: Callable[[Scope, str], bool]) -> None:
+        """The memories whose scope and path say so, in full."""
+        for scope in SCOPES:
+            for file in facts.files(scope):
+                if wanted(scope, file.rel):
+                    self._memory(facts, scope, file, file.size)
+
+    def hot(self, facts: Facts, times: Iterable[int]) -> None:
+        """What the hot set may want to read at any of `times`."""
+        entries = candidates(facts.index())
+        wanted = {each.candidate.path for at in times for each in ranked(entries, at)[: BUDGETS.tries]}
+        for scope in SCOPES:
+            for file in facts.files(scope):
+                if str(memory_path(scope, file.rel)) in wanted:
+                    self._memory(facts, scope, file, BUDGETS.item_bytes + 1)
+
+    def _memory(self, facts: Facts, scope: Scope, file: MemoryFile, limit: int) -> None:
+        root = facts.listings[scope].root
+        assert root is not None  # a listing with files has one
+        key, stamp = str(memory_path(scope, file.rel)), (file.size, file.mtime_ns, file.inode)
+        if self._keep(key, stamp):
+            return
+        data: bytes | None
+        try:
+            _status, data = read_rel(os.fspath(root.directory), file.rel, limit)
+        except OSError as error:
+            is_gone(error)
+            data = None
+        self._put(key, data, file.size, stamp, file.rel)
+
+    def _keep(self, key: str, stamp: Stamp) -> bool:
+        known = self._before.get(key)
+        if known is None or known.stamp != stamp or known.data is None:
+            return False
+        self.texts[key] = known
+        return True
+
+    def _put(self, key: str, data: bytes | None, size: int, stamp: Stamp, rel: str) -> None:
+        findings = () if data is None else marks_of(data, self._caps, rel, size)
+        self.texts[key] = Text(data, size, stamp, findings)
+
+
+def marks_of(data: bytes, caps: Caps, rel: str, size: int) -> tuple[LintFinding, ...]:
+    """What in a text may be a secret, is hidden, or reads like an instruction."""
+    found = lint(data, caps, rel=rel, size=size)
+    return tuple(each for each in found if each.kind in ("secret", "instruction", "hidden", "bidi"))

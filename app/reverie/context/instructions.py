@@ -1,0 +1,55 @@
+"""The files that an agent loads beside its memories, in its own order, in full. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reverie.context.facts import Facts
+from reverie.context.view import Entry, Gauge, Part, Reason, State
+from reverie.homes.base import Companion
+from reverie.text.tokens import estimate_tokens
+
+Judge = Callable[[Companion, str], tuple[State, Reason]]
+"""Whether a companion with this text is loaded, and why."""
+
+
+def loaded_always(_companion: Companion, text: str) -> tuple[State, Reason]:
+    """Every file that says something is loaded."""
+    return ("in", "loaded") if text.strip() else ("out", "empty")
+
+
+def instructions_part(
+    facts: Facts, judge: Judge = loaded_always, count: Callable[[str], int] = estimate_tokens
+) -> tuple[Part, ...]:
+    """The companions that exist, one after another; no part without any."""
+    entries: list[Entry] = []
+    texts: list[str] = []
+    for companion in facts.companions:
+        if not companion.exists:
+            continue
+        text = facts.texts.get(str(companion.path))
+        if text is None or text.data is None:
+            entries.append(Entry(companion.label, "out", "unreadable", file=companion.path))
+            continue
+        said = text.data.decode("utf-8", "replace")
+        state, reason = judge(companion, said)
+        is_in = state != "out"
+        entries.append(
+            Entry(
+                companion.label,
+                state,
+                reason,
+                size=text.size,
+                bytes=text.size if is_in else 0,
+                tokens=count(said) if is_in else 0,
+                file=companion.path,
+                marks=text.findings,
+            )
+        )
+        if is_in:
+            texts.append(said)
+    if not entries:
+        return ()
+    used = sum(entry.bytes for entry in entries), sum(entry.tokens for entry in entries)
+    gauges = (Gauge("bytes", used[0]), Gauge("tokens", used[1]), Gauge("files", len(texts)))
+    return (Part("instructions", tuple(entries), gauges, "\n".join(texts), ("one-after-another",)),)

@@ -1,0 +1,98 @@
+"""What an agent would be told, as values: parts, what is in each of them and why, the text itself.
+
+The same for every agent, so that the window and the command know none. Frozen; safe to hand between threads.
+Sizes are bytes, tokens estimated as design.md section 5 says unless the agent counts otherwise, times UTC ms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from reverie.homes.base import Scope
+from reverie.memory.lint import LintFinding
+
+State = Literal["in", "cut", "out"]
+
+PartKey = Literal["index", "hot-set", "summary", "index-file", "instructions", "lessons"]
+
+Reason = Literal[
+    "listed", "loaded", "pinned", "used", "cut", "override", "falls-off",
+    "unseen", "unused", "unreadable", "not-text", "bytes", "tokens", "items", "tries", "empty", "missing",
+    "overridden", "older", "on-demand",
+]  # fmt: skip
+"""Why something is in or out. In: `listed` in the index, `loaded` because the agent always loads it,
+`pinned`, `used`, `override` (instead of another), `cut` (a part of it). Out: see `memory.hotset.SkipReason`;
+`unseen`: the agent does not see the file, `detail` says why; `older`: only older versions of the agent load
+it; `falls-off`: beyond the cut line."""
+
+Note = Literal["hot-set-experiment", "codex-off", "own-words", "one-after-another", "not-there"]
+"""What one should know of a part as a whole; `detail` of the part says more where there is more to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that is loaded, or is not. `path`: a memory path, or the name of a file. `bytes` and `tokens`
+    are what is loaded of its `size`; `score` None where nothing is scored; `line` (from 1) in the part's
+    file, 0 for none."""
+
+    path: str
+    state: State
+    reason: Reason
+    size: int = 0
+    bytes: int = 0
+    tokens: int = 0
+    score: float | None = None
+    pinned: bool = False
+    scope: Scope | None = None
+    file: Path | None = None
+    description: str = ""
+    detail: str = ""
+    line: int = 0
+    marks: tuple[LintFinding, ...] = ()
+
+    @property
+    def is_memory(self) -> bool:
+        return self.scope is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """How much of a budget is used; `cap` 0 for none."""
+
+    unit: Literal["bytes", "tokens", "items", "lines", "chars", "files"]
+    used: int
+    cap: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One piece of the context. `text` is what is loaded, empty for nothing. `cut_line` (from 1): the line of
+    the part's file at which the agent stops reading."""
+
+    key: PartKey
+    entries: tuple[Entry, ...]
+    gauges: tuple[Gauge, ...]
+    text: str
+    notes: tuple[Note, ...] = ()
+    detail: str = ""
+    cut_line: int | None = None
+
+    @property
+    def loaded(self) -> tuple[Entry, ...]:
+        return tuple(entry for entry in self.entries if entry.state != "out")
+
+
+@dataclass(frozen=True, slots=True)
+class ContextView:
+    """Everything an agent of this kind would be told at the time `at`."""
+
+    agent: str
+    at: int
+    parts: tuple[Part, ...]
+    bytes: int
+    tokens: int
+
+    def part(self, key: PartKey) -> Part | None:
+        return next((part for part in self.parts if part.key == key), None)

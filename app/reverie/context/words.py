@@ -1,0 +1,58 @@
+"""Why something is in the context or not, in English, for commands. The window has its own, translated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reverie.context.view import Entry, Note, Part, PartKey, Reason
+
+PARTS: Mapping[PartKey, str] = {
+    "index": "Index",
+    "hot-set": "Hot set",
+    "summary": "Memory summary",
+    "index-file": "MEMORY.md",
+    "instructions": "Instructions",
+    "lessons": "Lessons",
+}
+_REASONS: Mapping[Reason, str] = {
+    "listed": "listed",
+    "loaded": "always loaded",
+    "pinned": "pinned",
+    "used": "used often",
+    "cut": "cut to what fits",
+    "override": "loaded instead of AGENTS.md",
+    "falls-off": "below the cut line",
+    "unseen": "the agent does not see it",
+    "unused": "neither pinned nor used",
+    "unreadable": "it cannot be read",
+    "not-text": "it is not text",
+    "bytes": "it does not fit the bytes that are left",
+    "tokens": "it does not fit the tokens that are left",
+    "items": "the set is full",
+    "tries": "too far down in the ranking",
+    "empty": "there is nothing in it",
+    "missing": "there is none",
+    "overridden": "AGENTS.override.md is loaded instead",
+    "older": "only older versions load it",
+    "on-demand": "loaded once the agent works there",
+}
+_NOTES: Mapping[Note, str] = {
+    "hot-set-experiment": "mux loads this only where its experiment “memory-hot-set” is on.",
+    "codex-off": "Codex loads no memories in this home: {detail} is not on.",
+    "own-words": "The agent's fixed sentences are worded by Reverie, as long as they are.",
+    "one-after-another": "The agent puts lines of its own around each file.",
+    "not-there": "Nothing is loaded.",
+}
+
+
+def reason(entry: Entry) -> str:
+    """A few words; never empty."""
+    said = _REASONS[entry.reason]
+    if entry.reason == "unseen" and entry.detail:
+        return entry.detail
+    return said
+
+
+def notes(part: Part) -> list[str]:
+    """What one should know of a part."""
+    return [_NOTES[note].format(detail=part.detail) for note in part.notes]
