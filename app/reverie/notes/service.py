@@ -93,9 +93,9 @@ class NotesService:
     def on_change(self, session_id: str) -> NotesOutcome:
         """The transcript has grown, or may have."""
         if not self._parts.settings().enabled:
-            return self._gate(
-                "disabled", session_id, "Session notes are off. Switch them on in the settings."
-            )
+            # The same for every session, so it is said once for the home.
+            told = self._gate("disabled", "", gate_words("disabled", Thresholds()))
+            return replace(told, session_id=session_id)
         try:
             looked = self._look(session_id)
             if isinstance(looked, NotesOutcome):
@@ -107,6 +107,11 @@ class NotesService:
                 self._keep(session_id, looked.state, decision.counters)
                 return self._gate(decision.gate, session_id, gate_words(decision.gate, looked.thresholds))
             with self._lease(session_id, wait_s=0.0):
+                # Another process may have updated the notes since they were looked at.
+                looked = replace(looked, state=self._parts.book.of(session_id))
+                decision = decide(looked.state.counters, looked.seen, looked.thresholds)
+                if decision.gate is not None:
+                    return self._gate(decision.gate, session_id, gate_words(decision.gate, looked.thresholds))
                 self._keep(session_id, looked.state, decision.counters)
                 if self._advanced_by_others(looked):
                     text = (
