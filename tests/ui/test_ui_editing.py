@@ -189,6 +189,33 @@ def test_a_new_memory_is_made_selected_and_opened(driver: Driver, monkeypatch: p
     assert driver.tree.current_data() is not None
 
 
+def test_a_new_memory_begins_with_the_template_that_was_chosen(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = driver.session.workbench.parts.profile.config / "templates"
+    own.mkdir(parents=True)
+    (own / "standup.md").write_text("# {{title}}\n\nmine\n")
+    path = "/memories/global/why-sqlite.md"
+
+    def ask(dialog: PathDialog) -> int:
+        dialog.rel.setText("why-sqlite.md")
+        dialog.description.setText("Why it is SQLite")
+        driver.until(lambda: dialog.template.findText("standup") > 0)
+        dialog.scope.setCurrentIndex(dialog.scope.findData(Scope.PROJECT))
+        dialog.template.setCurrentIndex(dialog.template.findText("Decision"))
+        dialog.scope.setCurrentIndex(dialog.scope.findData(Scope.GLOBAL))
+        assert dialog.template.chosen is None, "a decision is a project's"
+        dialog.template.setCurrentIndex(dialog.template.findText("standup"))
+        return PathDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(PathDialog, "exec", ask)
+    driver.do("memory.new")
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == path)
+    assert driver.pane.text.toPlainText() == (
+        "---\ndescription: Why it is SQLite\n---\n# Why sqlite\n\nmine\n"
+    )
+
+
 def test_a_deleted_memory_is_brought_back_with_its_pin(driver: Driver) -> None:
     path = "/memories/project/architecture.md"
     before = disk(driver, "architecture.md").read_bytes()

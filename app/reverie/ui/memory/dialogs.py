@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QPalette
@@ -19,19 +20,31 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from reverie.homes.base import Scope
 from reverie.memory.paths import ROOT
 from reverie.ui import words
 from reverie.ui.labels import WrapLabel
+from reverie.ui.memory.template_choice import TemplateChoice
 from reverie.ui.memory.tree_nodes import name_problem
 from reverie.ui.theme import GAP, MARGIN, theme_of
+
+if TYPE_CHECKING:
+    from reverie.services.templates import Template
 
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
+    """`template`: the text it begins with, placeholders and all; empty for none."""
+
     path: str
     description: str
+    template: str = ""
+
+
+ReadTemplates = Callable[[Callable[[Sequence["Template"]], None]], None]
+"""Reads the templates in the background and hands them to what it is given."""
 
 
 class PathDialog(QDialog):
@@ -51,7 +64,8 @@ class PathDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
-        self.setMinimumWidth(460)
+        self.setMinimumWidth(340)
+        self.resize(480, 0)
         self._taken = taken
         self._unchanged = unchanged
         self.scope = QComboBox()
@@ -67,6 +81,7 @@ class PathDialog(QDialog):
         self.description.setPlaceholderText(
             self.tr("One line that tells the agent when to read it (optional)")
         )
+        self.template = TemplateChoice()
         self.hint = WrapLabel()
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
@@ -74,7 +89,7 @@ class PathDialog(QDialog):
         self.accept_button = self.buttons.button(QDialogButtonBox.StandardButton.Ok)
         self.accept_button.setText(accept)
         self._lay_out(describe)
-        self.scope.currentIndexChanged.connect(self._judge)
+        self.scope.currentIndexChanged.connect(self._on_scope)
         self.rel.textChanged.connect(self._judge)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
@@ -87,6 +102,11 @@ class PathDialog(QDialog):
         form.addRow(self.tr("&Path"), self.rel)
         if describe:
             form.addRow(self.tr("&Description"), self.description)
+            form.addRow(self.tr("&Template"), self.template)
+        else:
+            for unused in (self.description, self.template):
+                unused.setParent(self)
+                unused.hide()
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         outer.setSpacing(MARGIN)
@@ -97,8 +117,22 @@ class PathDialog(QDialog):
         self.rel.setFocus()
 
     @property
+    def chosen_scope(self) -> Scope:
+        return Scope(self.scope.currentData())
+
+    def set_templates(self, templates: Sequence[Template]) -> None:
+        """They have been read."""
+        if isValid(self):
+            self.template.set_templates(templates, self.chosen_scope)
+
+    @Slot()
+    def _on_scope(self) -> None:
+        self.template.show_for(self.chosen_scope)
+        self._judge()
+
+    @property
     def path(self) -> str:
-        return f"{ROOT}/{Scope(self.scope.currentData()).value}/{self.rel.text().strip()}"
+        return f"{ROOT}/{self.chosen_scope.value}/{self.rel.text().strip()}"
 
     def problem(self) -> str:
         """Why the path cannot be used; empty if it can."""
@@ -128,15 +162,26 @@ class PathDialog(QDialog):
 
     @classmethod
     def ask_new(
-        cls, parent: QWidget, scopes: Sequence[Scope], scope: Scope, folder: str, taken: Callable[[str], bool]
+        cls,
+        parent: QWidget,
+        scopes: Sequence[Scope],
+        scope: Scope,
+        folder: str,
+        taken: Callable[[str], bool],
+        read_templates: ReadTemplates | None = None,
     ) -> NewMemory | None:
-        """Path and description of a new memory, or None."""
+        """Path, description and template of a new memory, or None."""
         rel = f"{folder}/" if folder else ""
         dialog = cls(words.tr("New memory"), words.tr("Create"), scopes, rel, taken, parent, describe=True)
         dialog.scope.setCurrentIndex(max(0, dialog.scope.findData(scope)))
+        if read_templates is not None:
+            read_templates(dialog.set_templates)
         if dialog.exec() != QDialog.DialogCode.Accepted:
             return None
-        return NewMemory(dialog.path, dialog.description.text().strip())
+        template = dialog.template.chosen
+        return NewMemory(
+            dialog.path, dialog.description.text().strip(), template.text if template is not None else ""
+        )
 
     @classmethod
     def ask_rename(cls, parent: QWidget, scope: Scope, rel: str, taken: Callable[[str], bool]) -> str | None:

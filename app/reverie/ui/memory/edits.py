@@ -16,7 +16,9 @@ from reverie.ui.jobs import JobControl
 from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
+    from reverie.services.templates import Template
     from reverie.services.views import FileText, Undo
+    from reverie.ui.memory.dialogs import NewMemory
 
 REMEMBERED = 50
 
@@ -40,21 +42,33 @@ class Edits(QObject):
     def last(self) -> Undo | None:
         return self._undos[-1][1] if self._undos else None
 
-    def create(self, session: HomeSession, context: ScopeContext, path: str, description: str) -> None:
-        workbench = session.workbench
+    def create(self, session: HomeSession, context: ScopeContext, asked: NewMemory) -> None:
+        workbench, path = session.workbench, asked.path
 
         def work(_control: JobControl) -> FileText:
-            content = ""
-            if description:
-                from reverie.memory.frontmatter import set_description
+            from reverie.memory.frontmatter import set_description
+            from reverie.services.templates import filled
 
-                content = set_description("", description)
+            content = filled(asked.template, path, workbench.parts.clock())
+            if asked.description:
+                content = set_description(content, asked.description)
             return workbench.save(context, path, content, None)
 
         def done(_found: FileText) -> None:
             self.created.emit(path)
 
         self._submit(session, "create a memory", work, done)
+
+    def read_templates(self, session: HomeSession, done: Callable[[Sequence[Template]], None]) -> None:
+        """What a new memory may begin with."""
+        own = session.workbench.parts.profile.config / "templates"
+
+        def work(_control: JobControl) -> tuple[Template, ...]:
+            from reverie.services.templates import all_templates
+
+            return all_templates(own)
+
+        self._submit(session, "read the templates", work, done)
 
     def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
         workbench = session.workbench

@@ -8,6 +8,7 @@ watcher has seen the files move.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
@@ -68,9 +69,12 @@ class HandControl(QObject):
             return
         session, update = place
         scope, folder = self._folder_selected()
-        asked = PathDialog.ask_new(self._tab, self._scopes(update), scope, folder, self._tab.model.is_taken)
+        read = partial(self.edits.read_templates, session)
+        asked = PathDialog.ask_new(
+            self._tab, self._scopes(update), scope, folder, self._tab.model.is_taken, read
+        )
         if asked is not None:
-            self.edits.create(session, update.context, asked.path, asked.description)
+            self.edits.create(session, update.context, asked)
 
     def rename_selected(self) -> None:
         """In its place."""
