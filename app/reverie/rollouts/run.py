@@ -344,9 +344,12 @@ def _ended(
                 "runId": record.id,
                 "runOutcome": record.outcome,
             }
-            parts.save_trace(
-                record.id, {**account.trace, "projectPath": record.project_path or "", "reverie": ours}
-            )
+            told = {
+                "didWriteMemory": record.outcome == "completed",
+                "projectPath": record.project_path or "",
+                "reverie": ours,
+            }
+            parts.save_trace(record.id, {**account.trace, **told})
     return PartEnd(
         "directory",
         "",

@@ -53,6 +53,7 @@ def filter_names() -> tuple[tuple[str, str], ...]:
         ("writer", tr("Memory writer")),
         ("dream", tr("Consolidations")),
         ("harvest", tr("Harvests")),
+        ("extract", tr("Extractions")),
         ("undo", tr("Undos and recoveries")),
         ("host", tr("Background services")),
     )
@@ -62,6 +63,7 @@ _KINDS: Mapping[str, tuple[str, ...]] = {
     "writer": ("writer",),
     "dream": ("dream", "trigger", "sweep"),
     "harvest": ("harvest",),
+    "extract": ("extract",),
     "undo": ("revert", "run"),
     "host": ("host", "services", "watch"),
 }
@@ -117,6 +119,7 @@ def kind_words(entry: ActivityEntry) -> str:
         "dream": tr("Consolidation"),
         "sweep": tr("Launch sweep"),
         "harvest": tr("Harvest"),
+        "extract": tr("Extraction"),
         "revert": tr("Undo"),
         "run": tr("Recovery"),
         "host": tr("Background services"),

@@ -291,6 +291,7 @@ def by_whom(authors: Iterable[str]) -> str:
         "dream": tr("CoEditing", "by a consolidation"),
         "harvest": tr("CoEditing", "by a harvest"),
         "writer": tr("CoEditing", "by the memory writer"),
+        "extract": tr("CoEditing", "by an extraction"),
         "revert": tr("CoEditing", "by the undoing of a run"),
     }
     told = {names.get(author, tr("CoEditing", "by a background job")) for author in authors}

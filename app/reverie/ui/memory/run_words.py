@@ -37,6 +37,7 @@ def filter_names() -> tuple[tuple[str, str], ...]:
         ("preview", tr("Previews")),
         ("harvest", tr("Harvests")),
         ("writer", tr("Memory writer")),
+        ("extract", tr("Extractions")),
         ("failed", tr("Did not end well")),
         ("undone", tr("Undone")),
         ("revert", tr("Undos")),
@@ -82,6 +83,7 @@ def kind_words(run: RunSummary) -> str:
         "dream": tr("Consolidation"),
         "harvest": tr("Harvest"),
         "writer": tr("Memory writer"),
+        "extract": tr("Extraction"),
         "revert": tr("Undo"),
     }.get(run.kind, visible(run.kind))
 

@@ -49,6 +49,8 @@ def kind(name: str) -> str:
         "writer": tr("Memory writer"),
         "dream": tr("Consolidation"),
         "harvest": tr("Harvest"),
+        "extract": tr("Extraction"),
+        "consolidate": tr("Handbook of a directory"),
         "replay": tr("Replay"),
     }.get(name, visible(name))
 

@@ -21,6 +21,7 @@ def who_names() -> tuple[tuple[str, str], ...]:
         ("dream", tr("Dream runs")),
         ("writer", tr("Writer runs")),
         ("harvest", tr("Harvests")),
+        ("extract", tr("Extractions")),
         ("revert", tr("Undone runs")),
         ("outside", tr("Unknown outside process")),
     )
@@ -40,6 +41,7 @@ def who(point: TimelinePoint) -> str:
     numbered, plain = {
         "dream": (tr("Dream run {n}"), tr("A dream run")),
         "harvest": (tr("Harvest run {n}"), tr("A harvest run")),
+        "extract": (tr("Extraction {n}"), tr("An extraction")),
         "writer": (tr("Writer run {n}"), tr("A writer run")),
         "revert": (tr("Undo run {n}"), tr("An undo run")),
     }[point.who]

@@ -315,6 +315,7 @@ def actor(entry: TrashEntry) -> str:
         "dream": words.tr("A dream run"),
         "writer": words.tr("A writer run"),
         "harvest": words.tr("A harvest run"),
+        "extract": words.tr("An extraction"),
         "revert": words.tr("An undo run"),
         "outside": words.tr("Unknown outside process"),
     }.get(entry.actor, visible(entry.actor))
