@@ -7,6 +7,10 @@ from reverie.cli.main import main as run
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if sys.argv[1:] == ["_helper"]:
+        from reverie.helper.serve import main as serve
+
+        sys.exit(serve())
     sys.exit(run(sys.argv[1:]))
 
 

@@ -10,6 +10,7 @@ the crash path. Each I/O layer makes this split once, at its edge; nothing above
 from __future__ import annotations
 
 import errno
+from typing import Any
 
 
 class MendableError(Exception):
@@ -29,6 +30,17 @@ class MendableError(Exception):
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.title, self.cause, self.next_step) if part)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Kinds of their own have arguments of their own, which pickling would not know."""
+        return _made_again, (type(self), self.args, self.__dict__)
+
+
+def _made_again(kind: type[MendableError], args: tuple[Any, ...], state: dict[str, Any]) -> MendableError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class PathRuleError(MendableError):

@@ -85,7 +85,7 @@ def measure(directory: Path, notes: int, *, storm: bool) -> list[str]:
     application = make_application()
     store = make_home(directory / "home", notes)
     profile = Profile.under(directory / "profile")
-    window = MainWindow(profile, system_clock, Icons(), Beginning((directory / "home",)))
+    window = MainWindow(profile, system_clock, Icons(), Beginning((directory / "home",), helper=True))
     window.show()
     window.start()
     try:

@@ -36,18 +36,22 @@ class Windows:
         self.profile.config.mkdir(parents=True, exist_ok=True)
         self.profile.settings_file.write_text(text)
 
-    def open(self, home: Path, workspace: str = ACME, *, watching: bool = True) -> Driver:
-        """A window with everything of `workspace` on screen, watched, its history caught up."""
-        driver = self.begin(home, workspace, watching=watching)
+    def open(
+        self, home: Path, workspace: str = ACME, *, watching: bool = True, helper: bool = False
+    ) -> Driver:
+        """A window with everything of `workspace` on screen, watched, its history caught up. `helper`: with
+        the helper process, as the program has it."""
+        driver = self.begin(home, workspace, watching=watching, helper=helper)
         driver.settle()
         return driver
 
-    def begin(self, home: Path, workspace: str = ACME, *, watching: bool = True) -> Driver:
+    def begin(
+        self, home: Path, workspace: str = ACME, *, watching: bool = True, helper: bool = False
+    ) -> Driver:
         """A window that has just begun."""
         make_application()
-        window = MainWindow(
-            self.profile, system_clock, self._icons, Beginning((home,), workspace, watching=watching)
-        )
+        beginning = Beginning((home,), workspace, watching=watching, helper=helper)
+        window = MainWindow(self.profile, system_clock, self._icons, beginning)
         self._qtbot.addWidget(window, before_close_func=MainWindow.shut_down)
         self._open.append(window)
         window.show()

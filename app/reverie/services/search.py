@@ -18,8 +18,9 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,12 +97,17 @@ class Answer:
     complete: bool = True
 
 
+IndexUpdate = Callable[[Collection[Path] | None, Watcher], None]
+"""Brings one home's rows up to date; see `update_index`."""
+
+
 @dataclass
 class _Shelf:
     """What is known of one open home."""
 
     parts: HomeParts
     label: str
+    update: IndexUpdate
     stale: bool = True
     dirty: set[Path] = field(default_factory=set)
     trouble: str = ""
@@ -126,10 +132,12 @@ class SearchDesk:
         self._shelves: dict[str, _Shelf] = {}
         self._places: dict[str, Mapping[str, _Place]] = {}
 
-    def add(self, parts: HomeParts) -> None:
-        """A home is open from now on; it is looked at in full with the next update."""
+    def add(self, parts: HomeParts, update: IndexUpdate | None = None) -> None:
+        """A home is open from now on; it is looked at in full with the next update, which `update` does if it
+        is given."""
+        update = update or partial(update_index, parts)
         with self._lock:
-            self._shelves.setdefault(parts.home_id, _Shelf(parts, parts.home.label))
+            self._shelves.setdefault(parts.home_id, _Shelf(parts, parts.home.label, update))
 
     def note(self, home_id: str, changes: Changes) -> None:
         """A watcher saw something."""
@@ -162,9 +170,7 @@ class SearchDesk:
             if not stale and not dirty and self._is_complete(shelf, home_id):
                 continue
             try:
-                _index(shelf.parts).update(
-                    shelf.parts.home, home_id, dirty=None if stale else dirty, watcher=Watcher(stop, told)
-                )
+                shelf.update(None if stale else dirty, Watcher(stop, told))
                 shelf.trouble = ""
             except UpdateStopped:
                 self._again(shelf, dirty, stale=True)
@@ -394,6 +400,12 @@ class SearchDesk:
                 at = time.monotonic()
                 told(Answer(asked, tuple(hits), problems, complete=False))
         return Answer(asked, tuple(hits), problems, complete)
+
+
+def update_index(parts: HomeParts, dirty: Collection[Path] | None, watcher: Watcher) -> None:
+    """Bring the rows of one home up to date: for changes at `dirty`, or all (None). Raises `UpdateStopped`,
+    `MendableError`."""
+    _index(parts).update(parts.home, parts.home_id, dirty=dirty, watcher=watcher)
 
 
 def _index(parts: HomeParts) -> SearchIndex:

@@ -35,6 +35,7 @@ class SeenLog:
         self._actors = actors
         # Each refresh asks for the same versions again.
         self._hashes: dict[str, str | None] = {}
+        self._by_person: dict[tuple[str, str, str | None], bool] = {}
 
     def start(self) -> None:
         """On the first opening of a home everything counts as seen, and again if its history began anew."""
@@ -90,10 +91,18 @@ class SeenLog:
             self._hashes[blob] = sha256
             if seen.get(_name(root, change.rel)) == sha256:
                 continue
-            actor = self._actors.actor_of(root.directory / change.rel, sha256)
-            if actor is None or actor.actor not in _PERSON:
+            if not self._is_by_person(root, change.rel, sha256):
                 found.add((change.key, change.rel))
         return frozenset(found)
+
+    def _is_by_person(self, root: ScopeRoot, rel: str, sha256: str | None) -> bool:
+        """Who wrote it was known before it was there, so the answer stays."""
+        asked = (root.key, rel, sha256)
+        known = self._by_person.get(asked)
+        if known is None:
+            actor = self._actors.actor_of(root.directory / rel, sha256)
+            known = self._by_person[asked] = actor is not None and actor.actor in _PERSON
+        return known
 
 
 def _files_in(data: Mapping[str, Any]) -> Mapping[str, Any]:

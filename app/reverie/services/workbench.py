@@ -48,6 +48,7 @@ from reverie.services.views import (
 if TYPE_CHECKING:
     from reverie.dream.review import Selection
     from reverie.files.watch import Watcher, WatchTarget
+    from reverie.memory.search_update import Watcher as SearchWatcher
     from reverie.runs.record import RunRecord
     from reverie.services.companions import CompanionFiles
     from reverie.services.duplicates import DuplicateDesk
@@ -187,6 +188,17 @@ class Workbench:
             self.parts.snapshots.observe(source="a scan on opening")
             self._seen.start()
             self._history_started.set()
+
+    @property
+    def history_started(self) -> bool:
+        """Whether `start_history` has come to its end."""
+        return self._history_started.is_set()
+
+    def update_index(self, dirty: Collection[Path] | None, watcher: SearchWatcher) -> None:
+        """Bring the search index up to date for this home; see `services.search.update_index`."""
+        from reverie.services.search import update_index
+
+        update_index(self.parts, dirty, watcher)
 
     def observe(self, changes: Changes) -> tuple[str, ...]:
         """Bring what was seen changing into the history; re-apply pins the agent overwrote. Returns the keys

@@ -93,6 +93,8 @@ def run_window(
                 scratch / "demo",
                 open_demo=demo,
                 watching=screenshot is None,
+                # A clock that stands still, as `--now` asks, is not known to another process.
+                helper=screenshot is None and clock is system_clock,
             )
             remembered = read_remembered(profile) if screenshot is None else Remembered()
             if not homes and not demo and remembered.home and Path(remembered.home).is_dir():

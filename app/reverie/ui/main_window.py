@@ -32,6 +32,7 @@ from reverie.ui.theme import GAP
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
+    from reverie.helper.process import Helper
     from reverie.services.search import Hit
     from reverie.ui.palette import Entry
     from reverie.ui.picker import Place
@@ -43,7 +44,7 @@ log = logging.getLogger("reverie.window")
 @dataclass(frozen=True, slots=True)
 class Beginning:
     """What to open first. Without homes: those that are found; with `and_found` those as well. `demo` is
-    where the demo copy may be put."""
+    where the demo copy may be put. `helper`: heavy work is done by a process of its own."""
 
     homes: tuple[Path, ...] = ()
     workspace: str = ""
@@ -51,6 +52,7 @@ class Beginning:
     open_demo: bool = False
     and_found: bool = False
     watching: bool = True
+    helper: bool = False
 
 
 class MainWindow(QMainWindow):
@@ -77,6 +79,7 @@ class MainWindow(QMainWindow):
         self._opening_failed = False
         self._close_when_saved = False
         self._closed = False
+        self._helper: Helper | None = None
         self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
         self._collector = Collector(self, self._is_busy)
         for lane in self.lanes.all():
@@ -97,7 +100,13 @@ class MainWindow(QMainWindow):
 
         icons, clock, profile, beginning = self._icons, self._clock, self._profile, self._beginning
         self._now = Situation()
-        self.homes = OpenHomes(self.lanes, profile, clock, self, watching=beginning.watching)
+        if beginning.helper:
+            from reverie.helper.process import Helper
+
+            self._helper = Helper()
+        self.homes = OpenHomes(
+            self.lanes, profile, clock, self, watching=beginning.watching, helper=self._helper
+        )
         self.picker = Picker(icons)
         self.tab = MemoryTab(self.lanes, icons, clock)
         self.tabs = QTabWidget()
@@ -459,6 +468,8 @@ class MainWindow(QMainWindow):
             self.tab.lint.stop()
             self.tab.duplicates.stop()
             self.tab.orphans.stop()
+        if self._helper is not None:
+            self._helper.stop()
         for lane in self.lanes.all():
             lane.stop()
         if self._is_furnished:

@@ -20,6 +20,7 @@ from reverie.ui.rows import Node
 from reverie.ui.session import HomeSession, Lanes, Opened, adopt_home_job, open_home_job
 
 if TYPE_CHECKING:
+    from reverie.helper.process import Helper
     from reverie.homes.base import LostStore
     from reverie.services.views import HomeInfo
 
@@ -46,12 +47,14 @@ class OpenHomes(QObject):
         parent: QObject | None = None,
         *,
         watching: bool = True,
+        helper: Helper | None = None,
     ) -> None:
         super().__init__(parent)
         self._lanes = lanes
         self._profile = profile
         self._clock = clock
         self._watching = watching
+        self._helper = helper
         self._sessions: dict[str, HomeSession] = {}
         self._nodes: dict[str, Node] = {}
         self._asked: set[str] = set()
@@ -84,11 +87,11 @@ class OpenHomes(QObject):
 
     def open(self, path: Path) -> None:
         """Open the home at `path`; one that is open already is told as opened again."""
-        self._submit(str(path), open_home_job(path, self._profile, self._clock))
+        self._submit(str(path), open_home_job(path, self._profile, self._clock, self._helper))
 
     def open_demo(self, directory: Path) -> None:
         """Open a throw-away copy of the demo home, made below `directory`."""
-        profile, clock = self._profile, self._clock
+        profile, clock, helper = self._profile, self._clock, self._helper
 
         def work(control: JobControl) -> Opened:
             from reverie.compose import copy_demo_home
@@ -96,7 +99,7 @@ class OpenHomes(QObject):
             directory.mkdir(parents=True, exist_ok=True)
             copy = directory / "demo-home"
             path = copy if copy.is_dir() else copy_demo_home(directory)
-            return open_home_job(path, profile, clock)(control)
+            return open_home_job(path, profile, clock, helper)(control)
 
         self._submit(str(directory), work)
 
@@ -134,7 +137,8 @@ class OpenHomes(QObject):
         window = parent if isinstance(parent, QWidget) else None
         if not dialogs.ask_adoption(window, info.root, known.root):
             return False
-        self._submit(str(info.root), adopt_home_job(info.root, known.id, self._profile, self._clock))
+        job = adopt_home_job(info.root, known.id, self._profile, self._clock, self._helper)
+        self._submit(str(info.root), job)
         return True
 
     @Slot(object)

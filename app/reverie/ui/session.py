@@ -36,6 +36,7 @@ from reverie.ui.memory.tree_nodes import BY_NAME, Arrangement, MemoryTree, build
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher, WatchState
+    from reverie.helper.process import Helper
     from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
     from reverie.services.workbench import Workbench
 
@@ -457,13 +458,20 @@ class HomeSession(QObject):
             watcher.stop()
 
 
-def open_home_job(path: Path, profile: Profile, clock: Clock) -> Callable[[JobControl], Opened]:
-    """A job that opens the home at `path`. Heavy libraries are imported by it, off the GUI thread."""
+def open_home_job(
+    path: Path, profile: Profile, clock: Clock, helper: Helper | None = None
+) -> Callable[[JobControl], Opened]:
+    """A job that opens the home at `path`. Heavy libraries are imported by it, off the GUI thread; heavy work
+    is `helper`'s, if there is one."""
 
     def work(_control: JobControl) -> Opened:
         from reverie.compose import open_workbench
 
-        workbench = open_workbench(path, profile, clock)
+        workbench: Workbench = open_workbench(path, profile, clock)
+        if helper is not None:
+            from reverie.helper.workbench import HelpedWorkbench
+
+            workbench = HelpedWorkbench(workbench.parts, helper)
         info, home = workbench.contents(), workbench.parts.home
         listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
         recent = max(((at, id_) for id_, at in home.recencies() if id_ in listed), default=(0, ""))
@@ -473,7 +481,7 @@ def open_home_job(path: Path, profile: Profile, clock: Clock) -> Callable[[JobCo
 
 
 def adopt_home_job(
-    path: Path, known_id: str, profile: Profile, clock: Clock
+    path: Path, known_id: str, profile: Profile, clock: Clock, helper: Helper | None = None
 ) -> Callable[[JobControl], Opened]:
     """A job that gives the home at `path` the history of the known home that was moved there, and opens
     it."""
@@ -482,7 +490,7 @@ def adopt_home_job(
         from reverie.compose import adopt_home
 
         adopt_home(path, known_id, profile, clock)
-        return open_home_job(path, profile, clock)(control)
+        return open_home_job(path, profile, clock, helper)(control)
 
     return work
 

@@ -6,7 +6,6 @@ or coming back to the tab, tries again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from reverie.errors import MendableError
+from reverie.files.process import is_ours
 from reverie.log_level import is_debug, set_debug
 from reverie.ui.activity.running import RunningJob
 from reverie.ui.jobs import JobControl, Lane
@@ -167,7 +167,7 @@ class ActivityControl(QObject):
         by_hand = self._jobs.get(BY_HAND)
         self._jobs = {} if by_hand is None else {BY_HAND: by_hand}
         for work in found:
-            here = work.holder.owner.pid == os.getpid()
+            here = is_ours(work.holder.owner.pid)
             if here and not work.place and by_hand is not None:
                 continue
             title = tr("Memory writer") if work.place else visible(work.holder.purpose)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from reverie.errors import MendableError
+from reverie.files.process import is_ours
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.consolidation import AUTO, RULES, Consolidation, DreamEnded, button_engine
@@ -99,7 +99,7 @@ class FooterControl(QObject):
         if session.context.workspace_id is None:
             return self.tr("select a workspace")
         running = session.status.running if session.status is not None else None
-        if running is not None and running.owner.pid != os.getpid():
+        if running is not None and not is_ours(running.owner.pid):
             return self.tr("another one is running (process {pid})").format(pid=running.owner.pid)
         return ""
 

@@ -247,7 +247,7 @@ class MemorySearch(QObject):
 
             made = desk or SearchDesk()
             for workbench in workbenches:
-                made.add(workbench.parts)
+                made.add(workbench.parts, workbench.update_index)
             for home_id, changes in noted:
                 made.note(home_id, changes)
             if desk is None:

@@ -1,0 +1,118 @@
+"""A workbench whose heavy work is done by the helper process; everything else as ever.
+
+Threading and failure: as `services.workbench` says; besides, `HelperGone` where the process died meanwhile.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reverie.files.coalesce import Changes
+from reverie.helper.process import Helper, HelperStopped
+from reverie.homes.base import ScopeContext
+from reverie.memory.lint import no_check
+from reverie.services.lint import SLICE_S, LintDesk, LintLook
+from reverie.services.parts import HomeParts
+from reverie.services.views import DreamProgress, MemoryView, RevertView, RunView
+from reverie.services.workbench import Workbench
+
+if TYPE_CHECKING:
+    from reverie.dream.review import Selection
+    from reverie.memory.search_update import Watcher
+
+
+class HelpedWorkbench(Workbench):
+    """See the module's docstring."""
+
+    def __init__(self, parts: HomeParts, helper: Helper) -> None:
+        super().__init__(parts)
+        self._helper = helper
+
+    def start_history(self) -> None:
+        self._call("start_history")
+        self._history_started.set()
+
+    def observe(self, changes: Changes) -> tuple[str, ...]:
+        put_back: tuple[str, ...] = self._call("observe", changes)
+        return put_back
+
+    def mark_opened(self, context: ScopeContext) -> None:
+        if self.history_started:
+            self._call("mark_opened", context)
+
+    def start_dream(
+        self,
+        context: ScopeContext,
+        *,
+        dry_run: bool,
+        engine: str,
+        progress: Callable[[DreamProgress], None],
+        cancel: threading.Event,
+    ) -> RunView:
+        run: RunView = self._call(
+            "dream", context, dry_run, engine, progress=progress, cancelled=cancel.is_set
+        )
+        return run
+
+    def apply_review(
+        self,
+        run_id: str,
+        selection: Selection,
+        *,
+        progress: Callable[[DreamProgress], None],
+        cancel: threading.Event,
+    ) -> RunView:
+        run: RunView = self._call(
+            "apply_review", run_id, selection, progress=progress, cancelled=cancel.is_set
+        )
+        return run
+
+    def revert(self, run_id: str) -> RevertView:
+        reverted: RevertView = self._call("revert", run_id)
+        return reverted
+
+    def update_index(self, dirty: Collection[Path] | None, watcher: Watcher) -> None:
+        from reverie.memory.search_update import UpdateStopped
+
+        try:
+            self._call(
+                "update_index",
+                None if dirty is None else frozenset(dirty),
+                progress=watcher.told,
+                cancelled=watcher.stop,
+            )
+        except HelperStopped:
+            raise UpdateStopped from None
+
+    @cached_property
+    def lint(self) -> LintDesk:
+        return _HelpedLint(self.parts, self._helper)
+
+    def _call(self, task: str, *arguments: Any, **about: Any) -> Any:
+        return self._helper.call(task, self.parts.home.root, self.parts.profile, *arguments, **about)
+
+
+class _HelpedLint(LintDesk):
+    """Looks are made by the helper, which keeps what it knows; a slice there costs nobody anything here."""
+
+    def __init__(self, parts: HomeParts, helper: Helper) -> None:
+        super().__init__(parts.home.caps)
+        self._parts = parts
+        self._helper = helper
+
+    def look(
+        self,
+        view: MemoryView,
+        *,
+        dirty: Collection[Path] = (),
+        slice_s: float = SLICE_S,
+        check: Callable[[], None] = no_check,
+    ) -> LintLook:
+        look: LintLook = self._helper.call(
+            "lint", self._parts.home.root, self._parts.profile, view.context, frozenset(dirty), check=check
+        )
+        return look
