@@ -35,6 +35,7 @@ from reverie.notes.template import current_template
 from reverie.notes.thresholds import Counters, Measured, Thresholds, decide, succeeded
 from reverie.runs.activity import Activity
 from reverie.text.redact import redact
+from reverie.transcripts.claude import session_head
 from reverie.transcripts.claude_facts import SessionFacts, SessionScan
 from reverie.transcripts.claude_reading import ClaudeReadable
 from reverie.transcripts.reading import Reading
@@ -261,7 +262,6 @@ class NotesService:
             return self._gate(
                 "model-unavailable", session_id, str(error), level="warning", next_step=error.next_step
             )
-        listed = home.workspace(session_id)
         numbers = {
             "contextTokens": looked.seen.context_tokens,
             "toolCalls": looked.seen.tool_calls,
@@ -270,7 +270,7 @@ class NotesService:
         }
         request = NotesRequest(
             session_id=session_id,
-            title="" if listed is None else listed.title or listed.name,
+            title=session_head(looked.place.transcript).title,
             context=context,
             place=looked.place,
             messages=newest(ClaudeReadable(looked.place.transcript).messages(Reading())),

@@ -8,8 +8,19 @@ from typing import Literal
 from reverie.homes.base import Scope, ScopeContext
 from reverie.memory.history_log import Cursor, Place, What
 
-Who = Literal["you", "agent", "dream", "harvest", "extract", "writer", "revert", "outside", "other"]
-WHO: tuple[Who, ...] = ("you", "agent", "dream", "harvest", "extract", "writer", "revert", "outside", "other")
+Who = Literal["you", "agent", "dream", "harvest", "extract", "writer", "notes", "revert", "outside", "other"]
+WHO: tuple[Who, ...] = (
+    "you",
+    "agent",
+    "dream",
+    "harvest",
+    "extract",
+    "writer",
+    "notes",
+    "revert",
+    "outside",
+    "other",
+)
 Verb = Literal["create", "change", "delete", "rename"]
 
 NOW = ""

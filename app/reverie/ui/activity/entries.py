@@ -54,6 +54,7 @@ def filter_names() -> tuple[tuple[str, str], ...]:
         ("dream", tr("Consolidations")),
         ("harvest", tr("Harvests")),
         ("extract", tr("Extractions")),
+        ("notes", tr("Session notes")),
         ("undo", tr("Undos and recoveries")),
         ("host", tr("Background services")),
     )
@@ -64,6 +65,7 @@ _KINDS: Mapping[str, tuple[str, ...]] = {
     "dream": ("dream", "trigger", "sweep"),
     "harvest": ("harvest",),
     "extract": ("extract",),
+    "notes": ("notes",),
     "undo": ("revert", "run"),
     "host": ("host", "services", "watch"),
 }
@@ -120,6 +122,7 @@ def kind_words(entry: ActivityEntry) -> str:
         "sweep": tr("Launch sweep"),
         "harvest": tr("Harvest"),
         "extract": tr("Extraction"),
+        "notes": tr("Session notes"),
         "revert": tr("Undo"),
         "run": tr("Recovery"),
         "host": tr("Background services"),

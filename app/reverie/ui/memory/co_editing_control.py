@@ -292,6 +292,7 @@ def by_whom(authors: Iterable[str]) -> str:
         "harvest": tr("CoEditing", "by a harvest"),
         "writer": tr("CoEditing", "by the memory writer"),
         "extract": tr("CoEditing", "by an extraction"),
+        "notes": tr("CoEditing", "by an update of the session notes"),
         "revert": tr("CoEditing", "by the undoing of a run"),
     }
     told = {names.get(author, tr("CoEditing", "by a background job")) for author in authors}

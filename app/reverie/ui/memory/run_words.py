@@ -38,6 +38,7 @@ def filter_names() -> tuple[tuple[str, str], ...]:
         ("harvest", tr("Harvests")),
         ("writer", tr("Memory writer")),
         ("extract", tr("Extractions")),
+        ("notes", tr("Session notes")),
         ("failed", tr("Did not end well")),
         ("undone", tr("Undone")),
         ("revert", tr("Undos")),
@@ -84,6 +85,7 @@ def kind_words(run: RunSummary) -> str:
         "harvest": tr("Harvest"),
         "writer": tr("Memory writer"),
         "extract": tr("Extraction"),
+        "notes": tr("Session notes"),
         "revert": tr("Undo"),
     }.get(run.kind, visible(run.kind))
 

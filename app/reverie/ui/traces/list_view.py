@@ -208,7 +208,7 @@ class TraceList(QWidget):
         self.kind = QComboBox()
         self.kind.setAccessibleName(self.tr("Which runs"))
         self.kind.addItem(self.tr("All runs"), "")
-        for name in ("writer", "dream", "harvest", "extract", "consolidate"):
+        for name in ("writer", "dream", "harvest", "extract", "consolidate", "notes"):
             self.kind.addItem(trace_words.kind(name), name)
         self.view = QTreeView()
         self.model = TraceModel(icons, self.view)

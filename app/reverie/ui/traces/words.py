@@ -50,6 +50,7 @@ def kind(name: str) -> str:
         "dream": tr("Consolidation"),
         "harvest": tr("Harvest"),
         "extract": tr("Extraction"),
+        "notes": tr("Session notes"),
         "consolidate": tr("Handbook of a directory"),
         "replay": tr("Replay"),
     }.get(name, visible(name))

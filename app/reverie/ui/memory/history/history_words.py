@@ -22,6 +22,7 @@ def who_names() -> tuple[tuple[str, str], ...]:
         ("writer", tr("Writer runs")),
         ("harvest", tr("Harvests")),
         ("extract", tr("Extractions")),
+        ("notes", tr("Updates of session notes")),
         ("revert", tr("Undone runs")),
         ("outside", tr("Unknown outside process")),
     )
@@ -42,6 +43,7 @@ def who(point: TimelinePoint) -> str:
         "dream": (tr("Dream run {n}"), tr("A dream run")),
         "harvest": (tr("Harvest run {n}"), tr("A harvest run")),
         "extract": (tr("Extraction {n}"), tr("An extraction")),
+        "notes": (tr("Update of the notes {n}"), tr("An update of the notes")),
         "writer": (tr("Writer run {n}"), tr("A writer run")),
         "revert": (tr("Undo run {n}"), tr("An undo run")),
     }[point.who]

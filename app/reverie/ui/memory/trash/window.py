@@ -316,6 +316,7 @@ def actor(entry: TrashEntry) -> str:
         "writer": words.tr("A writer run"),
         "harvest": words.tr("A harvest run"),
         "extract": words.tr("An extraction"),
+        "notes": words.tr("An update of the notes"),
         "revert": words.tr("An undo run"),
         "outside": words.tr("Unknown outside process"),
     }.get(entry.actor, visible(entry.actor))
