@@ -152,6 +152,13 @@ def links(text: str, rel: str = INDEX) -> tuple[Link, ...]:
 
 
 def _links(text: str, folder: str) -> Iterator[Link]:
+    for number, start, line in prose_lines(text):
+        found = [*_markdown_links(line, number, start, folder), *_slugs(line, number, start)]
+        yield from sorted(found, key=lambda link: link.start)
+
+
+def prose_lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """The lines that are no code: number from 1, where they begin, and their text with spaces for code."""
     at, fence = 0, ""
     for number, line in enumerate(text.split("\n"), 1):
         start, at = at, at + len(line) + 1
@@ -159,13 +166,10 @@ def _links(text: str, folder: str) -> Iterator[Link]:
         if fence:
             if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
                 fence = ""
-            continue
-        if mark:
+        elif mark:
             fence = mark[1]
-            continue
-        prose = _CODE.sub(lambda code: " " * len(code[0]), line)
-        found = [*_markdown_links(prose, number, start, folder), *_slugs(prose, number, start)]
-        yield from sorted(found, key=lambda link: link.start)
+        else:
+            yield number, start, _CODE.sub(lambda code: " " * len(code[0]), line)
 
 
 def _markdown_links(line: str, number: int, start: int, folder: str) -> Iterator[Link]:

@@ -1,0 +1,497 @@
+"""The home of Claude Code: `~/.claude` (formats/claude-code.md).
+
+Projects are the directories in `projects/`, called by their working directory where that is known
+(`claude_projects`) and by themselves where it is not. Worktrees of one repository are one project: they share
+its memory, which lies where the repository's root says. Sessions are workspaces; their memory is the notes
+the agent keeps of each. What lies outside of projects and is global are the memories of sub-agents.
+
+Listing opens no transcript; titles and working directories come from one only when asked for
+(`source_title`). The home is only read; credentials are never opened. Failure: as `homes.base` says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from reverie.clock import DAY_MS
+from reverie.errors import Unavailable
+from reverie.homes.base import (
+    AgentLock,
+    Caps,
+    Companion,
+    FileRole,
+    FileRule,
+    HomeContents,
+    NotesPlace,
+    Project,
+    ProjectGap,
+    RootChange,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+    SessionPlace,
+    Source,
+    StatusLine,
+    WatchedPlace,
+    Workspace,
+)
+from reverie.homes.claude_companions import companions
+from reverie.homes.claude_index import INDEX
+from reverie.homes.claude_names import DIRECTORY, KIND, SESSION, existing_directory
+from reverie.homes.claude_places import (
+    Machine,
+    canonical_root,
+    memory_base,
+    memory_settings,
+    settings_problems,
+)
+from reverie.homes.claude_projects import NOTES, NOTES_FILE, Known, Listed, Session, listed
+from reverie.homes.plain import PlainHome
+from reverie.homes.reading import directory_names, is_directory, is_file
+from reverie.transcripts.reading import ReadableTranscript
+
+CAPS = Caps(
+    file_bytes=4 << 20,
+    files_per_scope=10_000,
+    description_chars=200,
+    description_prefix_bytes=4096,
+    view_depth=3,
+)
+"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
+
+TEAM = "team"
+_TEAM_SENTENCE = "A server keeps the team's memories on every machine alike; a change here could be lost."
+_SETTINGS = ("settings.json", "settings.local.json")
+_MOST_IN_USE = 64
+
+
+class ClaudeHome(PlainHome):
+    """One Claude Code home; see `homes.base.Home` for what each member promises."""
+
+    kind = KIND
+    caps = CAPS
+
+    def __init__(
+        self,
+        root: Path,
+        cache: Path | None = None,
+        *,
+        machine: Machine | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(root)
+        self._machine = machine or Machine.this()
+        self._known = Known(root, None if cache is None else cache / KIND)
+        self._now = now
+        self._places: dict[str, str] = {}
+
+    def contents(self) -> HomeContents:
+        self._require_available()
+        problems = list(settings_problems(self._root))
+        directories = self._listed(problems)
+        projects: dict[str, list[Workspace]] = {}
+        for one in directories:
+            paths = self._known.paths(one.name)
+            owners = list(dict.fromkeys(map(canonical_root, paths))) or [str(one.path)]
+            if len(paths) > 1:
+                problems.append(
+                    f"projects/{one.name} is the directory of several: {', '.join(paths)}. Their names differ"
+                    " only in characters that it does not keep, so they share one memory."
+                )
+            for owner in owners:
+                projects.setdefault(owner, [])
+            projects[owners[0]] += [_workspace(each, owners[0], paths) for each in one.sessions]
+            if one.memory and not self._is_own(one.name, owners[0]):
+                projects.setdefault(str(one.path), [])
+        self._require_available()
+        found = [Project(path, self._name(path), tuple(inner)) for path, inner in projects.items()]
+        found.sort(key=lambda project: (project.name.casefold(), project.path))
+        return HomeContents(tuple(found), (), tuple(dict.fromkeys(problems)))
+
+    def context(
+        self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
+    ) -> ScopeContext:
+        self._require_available()
+        if workspace_id is not None:
+            _refuse_hostile_id(workspace_id)
+        if project_path:
+            return ScopeContext(workspace_id, self._project(project_path), None)
+        if project_given or workspace_id is None:
+            return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+        place = self._place_of(workspace_id)
+        if place is None:
+            return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+        return ScopeContext(workspace_id, self._owner(place), None)
+
+    def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
+        self._require_available()
+        if scope is Scope.GLOBAL:
+            return self._global_root()
+        if scope is Scope.WORKSPACE:
+            if context.workspace_id is None:
+                raise _nothing_chosen(scope, None, "session")
+            _refuse_hostile_id(context.workspace_id)
+            place = self._place_of(context.workspace_id)
+            if place is None:
+                raise _no_session(context.workspace_id)
+            return self._notes_root(place, context.workspace_id)
+        if context.store:
+            return self._store(context.store)
+        if not context.project_path:
+            raise _nothing_chosen(scope, context.project_gap or ProjectGap.NO_PROJECT, "project")
+        return self._memory_of(context.project_path)
+
+    def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
+        self._require_available()
+        found = [self._global_root()] if is_directory(self._global_root().directory) else []
+        unlisted: list[str] = []
+        found += [self._memory_root(name) for name in self._memories(unlisted)]
+        found += [root for root in self._moved() if is_directory(root.directory)]
+        for one in self._listed(unlisted):
+            for session in one.sessions:
+                if session.notes and self._places.get(session.id) == one.name:
+                    found.append(self._notes_root(one.name, session.id))
+        self._require_available()
+        return tuple({root.key: root for root in found}.values())
+
+    def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
+        return companions(self._root, self._cwd(context), self._machine)
+
+    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
+        if root.scope is Scope.PROJECT and rel.partition("/")[0] == TEAM:
+            return FileRule("read-only", _TEAM_SENTENCE)
+        return FileRule()
+
+    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
+        if root.scope is Scope.WORKSPACE:
+            return "notes"
+        return "index" if rel.rpartition("/")[2] == INDEX else "memory"
+
+    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
+        from reverie.homes.claude_follow import follow
+
+        return follow(change) if root.scope is Scope.PROJECT else {}
+
+    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
+        from reverie.homes.claude_lock import LOCK_NAME, ClaudeLock
+
+        directory = self._memory_directory(context)
+        return None if directory is None else ClaudeLock(directory / LOCK_NAME)
+
+    def recencies(self) -> tuple[tuple[str, int], ...]:
+        self._require_available()
+        return tuple((each.id, each.updated_at) for each in self._sessions())
+
+    def session(self, workspace_id: str) -> SessionPlace | None:
+        _refuse_hostile_id(workspace_id)
+        place = self._place_of(workspace_id)
+        return None if place is None else self._session_place(place, workspace_id)
+
+    def sessions_in_use(self) -> tuple[SessionPlace, ...]:
+        self._require_available()
+        since = int(self._now() * 1000) - DAY_MS
+        live = (each for each in self._sessions() if each.transcript and each.updated_at >= since)
+        return tuple([self._session_place(each.directory, each.id) for each in live][:_MOST_IN_USE])
+
+    def use_watched(self) -> tuple[WatchedPlace, ...]:
+        used = dict.fromkeys(place.directory for place in self.sessions_in_use())
+        return (WatchedPlace(self._projects), *(WatchedPlace(directory) for directory in used))
+
+    def workspace(self, workspace_id: str) -> Workspace | None:
+        _refuse_hostile_id(workspace_id)
+        self._require_available()
+        owned = self._place_of(workspace_id)
+        for one in self._listed([], () if owned is None else (owned,)):
+            for session in one.sessions:
+                if session.id == workspace_id:
+                    return _workspace(session, self._owner(one.name), self._known.paths(one.name))
+        return None
+
+    def notes_place(self, session_id: str) -> NotesPlace | None:
+        _refuse_hostile_id(session_id)
+        place = self._place_of(session_id)
+        if place is None:
+            return None
+        own = self._root / NOTES / "config"
+        return NotesPlace(
+            self._notes_root(place, session_id),
+            NOTES_FILE,
+            self._projects / place / f"{session_id}.jsonl",
+            own / "template.md",
+            own / "prompt.md",
+        )
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        from reverie.homes.claude_status import status_lines
+
+        directory = self._memory_directory(context)
+        if directory is None or not context.project_path:
+            return ()
+        settings = memory_settings(self._root, self._checkout(context.project_path), self._machine)
+        return status_lines(directory, settings.off, int(self._now() * 1000))
+
+    def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
+        self._require_available()
+        wanted = None if project_path is None else self._project(project_path)
+        owners: dict[str, str] = {}
+        found = []
+        for session in self._sessions():
+            if session.transcript is None:
+                continue
+            owner = owners.get(session.directory) or self._owner(session.directory)
+            owners[session.directory] = owner
+            if wanted is None or owner == wanted:
+                found.append(
+                    Source(
+                        session.id,
+                        "session",
+                        session.transcript,
+                        project_path=owner,
+                        updated_at=session.updated_at,
+                        size=session.size,
+                        state="session notes" if session.notes else "",
+                    )
+                )
+        return tuple(found)
+
+    def open_source(self, source: Source) -> ReadableTranscript:
+        from reverie.transcripts.claude_reading import ClaudeReadable
+
+        return ClaudeReadable(source.path)
+
+    def source_title(self, source: Source) -> str:
+        from reverie.transcripts.claude import session_head
+
+        try:
+            head = session_head(source.path)
+        except FileNotFoundError:
+            return ""
+        self._known.note(source.path.parent.name, (head.cwd,))
+        return " ".join(head.title.split())[:200]
+
+    def learn(self, project_path: str) -> str:
+        """What a project is called once its newest transcripts were asked; `project_path` as listed."""
+        own = Path(project_path)
+        if own.parent == self._projects:
+            for one in self._listed([], (own.name,)):
+                self._known.learn(one.name, (each.transcript for each in one.sessions if each.transcript))
+        return self._project(project_path)
+
+    def watched(self) -> tuple[WatchedPlace, ...]:
+        names = ("CLAUDE.md", "rules", "agent-memory", "projects", "history.jsonl", *_SETTINGS)
+        return (
+            WatchedPlace(self._root, names),
+            WatchedPlace(self._root / "rules"),
+            WatchedPlace(self._projects),
+            *(
+                WatchedPlace(self._projects / name, ("memory",))
+                for name in directory_names(self._projects, [])
+                if DIRECTORY.fullmatch(name)
+            ),
+        )
+
+    # Projects
+
+    @property
+    def _projects(self) -> Path:
+        return self._root / "projects"
+
+    def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[Listed, ...]:
+        found = listed(self._projects, problems, only)
+        for one in found:
+            for session in one.sessions:
+                # Of a session in two directories the place with notes counts, then the one used last.
+                place = self._places.get(session.id)
+                if place is None or (place != one.name and self._is_better(session, place)):
+                    self._places[session.id] = one.name
+        return found
+
+    def _is_better(self, session: Session, place: str) -> bool:
+        other = self._projects / place
+        if not _holds(other, session.id):
+            return True
+        return session.notes and not is_directory(other / session.id / NOTES)
+
+    def _sessions(self) -> list[Session]:
+        """Every session, the one used last first, each once."""
+        found = [
+            session
+            for one in self._listed([])
+            for session in one.sessions
+            if self._places[session.id] == one.name
+        ]
+        return sorted(found, key=lambda session: (-session.updated_at, session.id))
+
+    def _place_of(self, session_id: str) -> str | None:
+        """The directory of a session. Found once and looked at again each time, since thousands are asked
+        for."""
+        place = self._places.get(session_id)
+        if place is not None and _holds(self._projects / place, session_id):
+            return place
+        self._places.pop(session_id, None)
+        found = [
+            name
+            for name in directory_names(self._projects, [])
+            if DIRECTORY.fullmatch(name) and _holds(self._projects / name, session_id)
+        ]
+        found.sort(key=lambda name: not is_directory(self._projects / name / session_id / NOTES))
+        if found:
+            self._places[session_id] = found[0]
+        return found[0] if found else None
+
+    def _owner(self, name: str) -> str:
+        """The project of a directory in `projects/`."""
+        paths = self._known.paths(name)
+        return canonical_root(paths[0]) if paths else str(self._projects / name)
+
+    def _project(self, project_path: str) -> str:
+        """How a project is called: the root of its repository, the directory that nobody can read back, or
+        what was given."""
+        own = Path(project_path)
+        if own.parent == self._projects and DIRECTORY.fullmatch(own.name):
+            owner = self._owner(own.name)
+            return owner if self._is_own(own.name, owner) or not self._has_memory(own.name) else str(own)
+        path = project_path if project_path in ("/", "\\") else project_path.rstrip("/")
+        return canonical_root(path)
+
+    def _is_own(self, name: str, owner: str) -> bool:
+        """Whether the memory of `owner` lies in this directory."""
+        return owner == str(self._projects / name) or self._directory_of(owner) == name
+
+    def _directory_of(self, path: str) -> str:
+        names = directory_names(self._projects, []) if len(path) > 199 else ()
+        return existing_directory(names, path)
+
+    def _checkout(self, path: str) -> str | None:
+        """The directory of a project, if it is known."""
+        return None if Path(path).parent == self._projects else path
+
+    def _cwd(self, context: ScopeContext) -> str | None:
+        place = self._place_of(context.workspace_id) if context.workspace_id else None
+        if place is not None:
+            paths = self._known.paths(place)
+            if paths and canonical_root(paths[0]) == context.project_path:
+                return paths[0]
+        return self._checkout(context.project_path) if context.project_path else None
+
+    def _name(self, path: str) -> str:
+        own = Path(path)
+        if own.parent == self._projects:
+            return f"unknown directory {own.name}"
+        return own.name or path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path
+
+    # Stores
+
+    def _global_root(self) -> ScopeRoot:
+        return ScopeRoot(Scope.GLOBAL, "global", self._root / "agent-memory", "global:")
+
+    def _memory_base(self) -> Path:
+        return memory_base(self._root, self._machine) / "projects"
+
+    def _memory_root(self, name: str) -> ScopeRoot:
+        key = f"project/{name}"
+        return ScopeRoot(Scope.PROJECT, key, self._memory_base() / name / "memory", f"{key}:")
+
+    def _notes_root(self, place: str, session_id: str) -> ScopeRoot:
+        key = f"workspace/{session_id}"
+        return ScopeRoot(Scope.WORKSPACE, key, self._projects / place / session_id / NOTES, f"{key}:")
+
+    def _memory_of(self, project_path: str) -> ScopeRoot:
+        checkout = self._checkout(project_path)
+        if checkout is None:
+            return self._memory_root(Path(project_path).name)
+        moved = memory_settings(self._root, checkout, self._machine).directory
+        return self._memory_root(self._directory_of(checkout)) if moved is None else _moved_root(moved)
+
+    def _memory_directory(self, context: ScopeContext) -> Path | None:
+        """The memory of a context, None where there is none on disk."""
+        try:
+            directory = self.scope_root(context, Scope.PROJECT).directory
+        except ScopeUnavailable:
+            return None
+        return directory if is_directory(directory) else None
+
+    def _has_memory(self, name: str) -> bool:
+        return is_directory(self._memory_root(name).directory)
+
+    def _memories(self, problems: list[str]) -> Iterator[str]:
+        for name in directory_names(self._memory_base(), problems):
+            if DIRECTORY.fullmatch(name) and self._has_memory(name):
+                yield name
+
+    def _moved(self) -> tuple[ScopeRoot, ...]:
+        """The memories that settings put elsewhere, of all projects whose directory is known."""
+        checkouts: dict[str | None, None] = {None: None}
+        for name in directory_names(self._projects, []):
+            checkouts.update((canonical_root(path), None) for path in self._known.paths(name))
+        found = (memory_settings(self._root, each, self._machine).directory for each in checkouts)
+        return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
+
+    def _store(self, key: str) -> ScopeRoot:
+        name = key.removeprefix("project/")
+        if DIRECTORY.fullmatch(name):
+            return self._memory_root(name)
+        for root in self._moved():
+            if root.key == key:
+                return root
+        raise Unavailable(
+            f"{name[:80]!r} is no memory of Claude Code.", cause="Its name is not one that the agent gives."
+        )
+
+    def _session_place(self, place: str, session_id: str) -> SessionPlace:
+        return SessionPlace(session_id, self._projects / place, (f"{session_id}.jsonl",))
+
+
+def _moved_root(directory: Path) -> ScopeRoot:
+    # No name in `projects/` begins so; the path itself may be too long for a name.
+    key = f"project/@{hashlib.sha256(str(directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+    return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:")
+
+
+def _workspace(session: Session, owner: str, paths: tuple[str, ...]) -> Workspace:
+    return Workspace(
+        id=session.id,
+        name=session.id[:8],
+        title="",
+        path=paths[0] if paths else "",
+        bucket=owner,
+        project_paths=(owner,),
+        multi_project=False,
+    )
+
+
+def _holds(directory: Path, session_id: str) -> bool:
+    return is_file(directory / f"{session_id}.jsonl") or is_directory(directory / session_id / NOTES)
+
+
+def _nothing_chosen(scope: Scope, gap: ProjectGap | None, what: str) -> ScopeUnavailable:
+    return ScopeUnavailable(
+        scope,
+        gap,
+        f"There is no {scope.value} memory here.",
+        cause=f"No {what} is chosen.",
+        next_step=f"Choose a {what}.",
+    )
+
+
+def _no_session(session_id: str) -> ScopeUnavailable:
+    return ScopeUnavailable(
+        Scope.WORKSPACE,
+        None,
+        "There are no session notes here.",
+        cause=f"The home has no session {session_id}.",
+        next_step="Choose another session.",
+    )
+
+
+def _refuse_hostile_id(session_id: str) -> None:
+    if not SESSION.fullmatch(session_id):
+        raise Unavailable(
+            f"There is no session {session_id[:80]!r}.",
+            cause="A session is called by its UUID.",
+            next_step="Use an id as `reverie homes` shows it.",
+        )

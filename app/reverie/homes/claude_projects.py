@@ -1,0 +1,217 @@
+"""The directories in `projects/` of a Claude Code home, and what they stand for (formats/claude-code.md
+section 2).
+
+A directory's name cannot be turned back. Its working directory is told by the typed prompts in
+`history.jsonl`, and by transcripts; those are opened for nothing but this only when somebody asks
+(`Known.learn`), and what they said is kept in Reverie's cache. A path that does not fit the name is not
+believed.
+
+Threading: any thread but the GUI's; the cache is replaced at once, a lost entry is learned again. Failure:
+what cannot be listed is a sentence in `problems`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from reverie.errors import MendableError
+from reverie.files.atomic import atomic_write
+from reverie.homes.claude_names import DIRECTORY, LONGEST, SESSION, directory_of, same_directory
+from reverie.homes.reading import read_json
+
+_HISTORY_BYTES = 8 << 20
+_CACHE_BYTES = 16 << 20
+_PROJECT = re.compile(rb'"project"\s*:\s*("(?:[^"\\\n]|\\.)*")')
+_TRANSCRIPTS_LOOKED_AT = 5
+NOTES = "session-memory"
+NOTES_FILE = "summary.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session in a directory. `transcript` None: only its notes are left. `updated_at` UTC ms, `size`
+    bytes, both of the transcript (of the directory where there is none)."""
+
+    id: str
+    directory: str
+    transcript: Path | None
+    updated_at: int
+    size: int
+    notes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One directory in `projects/`; sessions newest first."""
+
+    name: str
+    path: Path
+    memory: bool
+    sessions: tuple[Session, ...]
+
+
+def listed(projects: Path, problems: list[str], only: Iterable[str] | None = None) -> tuple[Listed, ...]:
+    """Every directory (of `only`) with a memory or a session, by name. No file is opened."""
+    found, wanted = [], None if only is None else set(only)
+    for entry in _entries(projects, problems):
+        if wanted is not None and entry.name not in wanted:
+            continue
+        if DIRECTORY.fullmatch(entry.name) and _is_dir(entry):
+            one = _directory(entry, problems)
+            if one.memory or one.sessions:
+                found.append(one)
+    return tuple(found)
+
+
+def _directory(directory: os.DirEntry[str], problems: list[str]) -> Listed:
+    transcripts: dict[str, tuple[Path, os.stat_result]] = {}
+    others: dict[str, tuple[bool, os.stat_result]] = {}
+    memory = False
+    for entry in _entries(Path(directory.path), problems):
+        with contextlib.suppress(OSError):
+            stem = entry.name.removesuffix(".jsonl")
+            if entry.name == "memory":
+                memory = entry.is_dir()
+            elif not SESSION.fullmatch(stem):
+                continue
+            elif stem != entry.name:
+                if entry.is_file():
+                    transcripts[stem] = Path(entry.path), entry.stat()
+            elif entry.is_dir(follow_symlinks=False):
+                notes = f"{entry.path}/{NOTES}"
+                others[stem] = os.path.isdir(notes), entry.stat()  # noqa: PTH112 - thousands of them
+    sessions = []
+    for stem in {*transcripts, *(stem for stem, (notes, _status) in others.items() if notes)}:
+        path, status = transcripts.get(stem, (None, None))
+        seen = status or others[stem][1]
+        sessions.append(
+            Session(
+                stem,
+                directory.name,
+                path,
+                seen.st_mtime_ns // 1_000_000,
+                seen.st_size if path else 0,
+                stem in others and others[stem][0],
+            )
+        )
+    sessions.sort(key=lambda session: (-session.updated_at, session.id))
+    return Listed(directory.name, Path(directory.path), memory, tuple(sessions))
+
+
+class Known:
+    """The working directories of the directories in `projects/`, as far as they are known."""
+
+    def __init__(self, config: Path, cache: Path | None) -> None:
+        self._config = config
+        self._file = cache / f"{_short(str(config))}.json" if cache is not None else None
+        self._learned: dict[str, tuple[str, ...]] | None = None
+
+    def paths(self, name: str) -> tuple[str, ...]:
+        """The working directories of one directory: none known, one, or several whose names collide."""
+        found = (*self._kept().get(name, ()), *self._typed().get(_key(name), ()))
+        return tuple(dict.fromkeys(path for path in found if same_directory(name, path)))
+
+    def learn(self, name: str, transcripts: Iterable[Path]) -> tuple[str, ...]:
+        """Read the beginnings of the newest transcripts, and keep what they say."""
+        from reverie.transcripts.claude import session_head
+
+        found = []
+        for transcript in list(transcripts)[:_TRANSCRIPTS_LOOKED_AT]:
+            with contextlib.suppress(OSError, MendableError):
+                found.append(session_head(transcript).cwd)
+        self.note(name, found)
+        return self.paths(name)
+
+    def note(self, name: str, cwds: Iterable[str]) -> None:
+        """Keep working directories that a transcript in a directory was found to name."""
+        kept = self._kept()
+        more = [cwd for cwd in cwds if cwd and same_directory(name, cwd) and cwd not in kept.get(name, ())]
+        if not more:
+            return
+        self._learned = {**kept, name: tuple(dict.fromkeys((*kept.get(name, ()), *more)))}
+        if self._file is None:
+            return
+        data = json.dumps(self._learned, ensure_ascii=True, indent=0).encode()
+        with contextlib.suppress(OSError, MendableError):  # it is learned again
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            atomic_write(self._file, data, mode=0o600)
+
+    def _kept(self) -> dict[str, tuple[str, ...]]:
+        if self._learned is None:
+            data: Any = None
+            if self._file is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    data = read_json(self._file, _CACHE_BYTES)
+            found = data.items() if isinstance(data, dict) else ()
+            self._learned = {
+                name: tuple(path for path in paths if isinstance(path, str))
+                for name, paths in found
+                if isinstance(paths, list)
+            }
+        return self._learned
+
+    def _typed(self) -> dict[str, tuple[str, ...]]:
+        path = self._config / "history.jsonl"
+        try:
+            status = path.stat()
+            return _typed_in(path, status.st_mtime_ns, status.st_size)
+        except OSError:
+            return {}
+
+
+@lru_cache(maxsize=8)
+def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...]]:
+    """The working directories in which prompts were typed last, by what their directory's name begins with.
+    Kept until the file changes; of the prompts nothing is."""
+    from reverie.transcripts.lines import opened_transcript
+
+    try:
+        with opened_transcript(path) as file:
+            file.seek(max(0, size - _HISTORY_BYTES))
+            data = file.read(_HISTORY_BYTES)
+    except MendableError:
+        return {}
+    found: dict[str, dict[str, None]] = {}
+    for quoted in dict.fromkeys(match[1] for match in _PROJECT.finditer(data)):
+        with contextlib.suppress(ValueError):
+            cwd = json.loads(quoted.decode("utf-8", "replace"))
+            found.setdefault(_key_of(cwd), {})[cwd] = None
+    return {name: tuple(paths) for name, paths in found.items()}
+
+
+def _key(name: str) -> str:
+    return name[:LONGEST]
+
+
+def _key_of(cwd: str) -> str:
+    return _key(directory_of(cwd))
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _entries(directory: Path, problems: list[str]) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            yield from sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        problems.append(f"{directory} could not be listed: {error.strerror or error}.")
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

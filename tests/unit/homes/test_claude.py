@@ -1,0 +1,537 @@
+"""Claude Code homes: projects by their working directory, one memory for all worktrees, notes of sessions,
+nothing read before it is asked for (formats/claude-code.md, checklist of section 10)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from helpers.claude_home import NOW_S, ClaudeHomeMaker, newer_topic, session_id, topic, write
+from reverie.errors import Unavailable
+from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.claude import ClaudeHome
+from reverie.homes.claude_names import detect, directory_of, existing_directory, existing_home_roots
+from reverie.homes.discovery import open_home
+from reverie.memory.listing import names_only, scan_scope
+from reverie.transcripts.reading import Reading
+
+GONE = "/projects/demo"
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> ClaudeHomeMaker:
+    return ClaudeHomeMaker(tmp_path)
+
+
+def root_of(home: ClaudeHome, path: str | Path, scope: Scope = Scope.PROJECT) -> Path:
+    return home.scope_root(home.context(project_path=str(path)), scope).directory
+
+
+def names(home: ClaudeHome, path: str | Path) -> list[str]:
+    return [
+        file.rel
+        for file in names_only(home.scope_root(home.context(project_path=str(path)), Scope.PROJECT)).files
+    ]
+
+
+def fingerprint(root: Path) -> dict[str, tuple[int, int, str]]:
+    found = {}
+    for path in sorted(root.rglob("*")):
+        status = path.lstat()
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        found[str(path.relative_to(root))] = (status.st_mode, status.st_mtime_ns, content)
+    return found
+
+
+_opened: list[str] | None = None
+
+
+def _hook(event: str, arguments: tuple[object, ...]) -> None:
+    if _opened is not None and event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
+        _opened.append(os.fsdecode(arguments[0]))
+
+
+sys.addaudithook(_hook)
+
+
+@contextmanager
+def opened() -> Iterator[list[str]]:
+    """The names of the files opened meanwhile."""
+    global _opened
+    _opened = found = []
+    try:
+        yield found
+    finally:
+        _opened = None
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/Users/foo/my-project", "-Users-foo-my-project"),
+        ("/home/u/a.b_c", "-home-u-a-b-c"),
+        ("C:\\Users\\dev\\x", "C--Users-dev-x"),
+        ("/home/ü/😀", "-home-----"),
+        ("/home/u/" + "a" * 250, ("-home-u-" + "a" * 250)[:200] + "-bkw3mj"),
+        ("/" + "a" * 199, "-" + "a" * 199),
+    ],
+)
+def test_a_directory_is_named_as_the_agent_names_it(path: str, name: str) -> None:
+    assert directory_of(path) == name
+
+
+def test_a_long_name_is_found_by_its_first_200_characters_whatever_its_hash() -> None:
+    long = "/home/u/" + "a" * 250
+    begun = directory_of(long)[:200]
+    assert existing_directory([f"{begun}-other1"], long) == f"{begun}-other1"
+    assert existing_directory([f"{begun}-other1", directory_of(long)], long) == directory_of(long)
+    assert existing_directory([f"{begun}-one", f"{begun}-two"], long) == directory_of(long), "never guessed"
+    assert existing_directory([begun, "-home-u"], long) == directory_of(long)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_home"),
+    [
+        (f"projects/-home-u-x/{session_id(1)}.jsonl", True),
+        ("projects/-home-u-x/memory/MEMORY.md", True),
+        ("projects/C--x/memory/MEMORY.md", True),
+        (".credentials.json", True),
+        ("shell-snapshots/x.sh", True),
+        ("session-memory/config/template.md", True),
+        ("projects/notes/memory/x.md", False),
+        ("settings.json", False),
+        ("agents/reviewer.md", False),
+        ("CLAUDE.md", False),
+    ],
+)
+def test_a_home_is_told_by_what_is_in_it_and_a_projects_own_directory_is_none(
+    tmp_path: Path, name: str, is_home: bool
+) -> None:
+    root = tmp_path / "x"
+    write(root / name, "{}")
+    assert detect(root) == is_home
+    if is_home:
+        assert open_home(root).kind == "claude"
+
+
+def test_settings_with_a_history_are_a_home_without_projects_yet(maker: ClaudeHomeMaker) -> None:
+    maker.file("settings.json", "{}")
+    maker.file("history.jsonl", "")
+    assert open_home(maker.root).kind == "claude"
+    home = maker.home()
+    assert home.contents().projects == ()
+    assert home.sources() == ()
+
+
+def test_where_homes_are_looked_for(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    assert existing_home_roots({"CLAUDE_CONFIG_DIR": str(own)}, tmp_path) == ()
+    for each in (own, tmp_path / ".claude", tmp_path / ".config" / "claude"):
+        each.mkdir(parents=True)
+    usual = (tmp_path / ".claude", tmp_path / ".config" / "claude")
+    assert existing_home_roots({"CLAUDE_CONFIG_DIR": str(own)}, tmp_path) == (own, *usual)
+    assert existing_home_roots({}, tmp_path) == usual
+
+
+# Projects
+
+
+def test_projects_are_called_by_what_was_typed_in_them_or_by_their_directory(maker: ClaudeHomeMaker) -> None:
+    maker.typed("/work/api", "/work/other")
+    maker.session("/work/api", 1)
+    maker.memory("/work/only-memory", {"MEMORY.md": ""})
+    maker.file("projects/-work-empty/x.txt")
+    maker.file("projects/not a name/memory/MEMORY.md")
+    contents = maker.home().contents()
+    unknown = str(maker.directory("/work/only-memory"))
+    assert {each.path: each.name for each in contents.projects} == {
+        "/work/api": "api",
+        unknown: "unknown directory -work-only-memory",
+    }
+    assert contents.problems == ()
+    (workspace,) = contents.workspaces()
+    assert (workspace.id, workspace.bucket, workspace.path) == (session_id(1), "/work/api", "/work/api")
+
+
+def test_a_directory_is_learned_from_a_transcript_when_asked_and_kept(maker: ClaudeHomeMaker) -> None:
+    maker.session("/work/api", 1)
+    maker.session("/elsewhere", 2, at="/work/liar")
+    home = maker.home()
+    own = str(maker.directory("/work/api"))
+    assert own in {each.path for each in home.contents().projects}
+    (source,) = home.sources(own)
+    assert home.source_title(source) == "Fix the build"
+    assert home.learn(str(maker.directory("/work/liar"))) == str(maker.directory("/work/liar")), (
+        "not believed"
+    )
+    later = maker.home()
+    assert {each.path for each in later.contents().projects} == {
+        "/work/api",
+        str(maker.directory("/work/liar")),
+    }
+    assert later.context(project_path=own).project_path == "/work/api"
+    assert [each.id for each in later.sources("/work/api")] == [session_id(1)]
+    assert root_of(later, own) == root_of(later, "/work/api") == maker.directory("/work/api") / "memory"
+
+
+def test_directories_whose_names_collide_are_all_shown_and_share_one_memory(maker: ClaudeHomeMaker) -> None:
+    maker.typed("/a/b", "/a-b", "/a.b")
+    maker.session("/a/b", 1)
+    maker.memory("/a/b", {"MEMORY.md": ""})
+    home = maker.home()
+    contents = home.contents()
+    assert [each.path for each in contents.projects] == ["/a-b", "/a.b", "/a/b"]
+    assert "share one memory" in contents.problems[0]
+    assert len({root_of(home, each.path) for each in contents.projects}) == 1
+    assert len(contents.workspaces()) == 1
+
+
+def test_all_worktrees_are_one_project_with_the_memory_of_the_repository(maker: ClaudeHomeMaker) -> None:
+    repository = maker.repository("shop")
+    tree = maker.worktree(repository, "shop-fix")
+    (repository / "sub").mkdir()
+    maker.typed(repository, tree, repository / "sub")
+    for number, cwd in enumerate((repository, tree, repository / "sub"), 1):
+        maker.session(cwd, number)
+    memory = maker.memory(repository, {"MEMORY.md": "", "a.md": topic("a")})
+    home = maker.home()
+    (project,) = home.contents().projects
+    assert project.path == str(repository)
+    assert {each.id for each in project.workspaces} == {session_id(number) for number in (1, 2, 3)}
+    for cwd in (repository, tree, repository / "sub"):
+        assert root_of(home, cwd) == memory
+    context = home.context(workspace_id=session_id(2))
+    assert context.project_path == str(repository)
+    assert home.scope_root(context, Scope.PROJECT).key == f"project/{memory.parent.name}"
+    assert len(home.sources(str(repository))) == len(home.sources(str(tree))) == 3
+    maker.memory(tree, {"old.md": "from before"})
+    assert [each.path for each in home.contents().projects] == [str(repository), str(maker.directory(tree))]
+    assert names(home, maker.directory(tree)) == ["old.md"], "a memory that is not loaded any more is there"
+
+
+@pytest.mark.parametrize("lie", ["no-back", "elsewhere", "submodule"])
+def test_a_git_file_that_the_repository_does_not_confirm_leads_nowhere(
+    maker: ClaudeHomeMaker, lie: str
+) -> None:
+    repository = maker.repository("victim")
+    tree = maker.worktree(repository, "tree")
+    own = repository / ".git" / "worktrees" / "tree"
+    if lie == "no-back":
+        (own / "gitdir").unlink()
+    elif lie == "elsewhere":
+        (own / "gitdir").write_text(f"{maker.user}/other/.git\n")
+    else:
+        module = repository / ".git" / "modules" / "m"
+        write(module / "HEAD", "x")
+        (tree / ".git").write_text(f"gitdir: {module}\n")
+    assert root_of(maker.home(), tree) == maker.directory(tree) / "memory"
+
+
+def test_outside_of_git_and_where_a_directory_is_gone_its_path_counts(maker: ClaudeHomeMaker) -> None:
+    plain = maker.user / "plain"
+    plain.mkdir()
+    home = maker.home()
+    assert root_of(home, plain) == maker.directory(plain) / "memory"
+    assert root_of(home, GONE) == maker.directory(GONE) / "memory"
+    assert root_of(home, f"{GONE}/") == maker.directory(GONE) / "memory"
+    assert root_of(home, "C:\\Users\\dev\\x") == maker.projects / "C--Users-dev-x" / "memory"
+
+
+# Settings
+
+
+def test_settings_move_the_memory_but_not_those_of_the_project_itself(maker: ClaudeHomeMaker) -> None:
+    project = maker.user / "p"
+    project.mkdir()
+    maker.typed(project)
+    maker.session(project, 1)
+    home = maker.home()
+    write(project / ".claude" / "settings.json", json.dumps({"autoMemoryDirectory": "/tmp/stolen"}))
+    assert root_of(home, project) == maker.directory(project) / "memory"
+    maker.file("settings.json", json.dumps({"autoMemoryDirectory": "~/mine/all"}))
+    assert root_of(home, project) == maker.user / "mine" / "all"
+    write(project / ".claude" / "settings.local.json", json.dumps({"autoMemoryDirectory": "~/mine/p"}))
+    write(maker.user / "mine" / "p" / "MEMORY.md", "")
+    root = home.scope_root(home.context(project_path=str(project)), Scope.PROJECT)
+    assert root.directory == maker.user / "mine" / "p"
+    assert home.scope_root(ScopeContext(None, str(project), None, store=root.key), Scope.PROJECT) == root
+    assert root in home.roots()
+    write(maker.managed / "managed-settings.json", json.dumps({"autoMemoryDirectory": "/srv/team/memory"}))
+    assert root_of(home, project) == Path("/srv/team/memory")
+    env = {"CLAUDE_COWORK_MEMORY_PATH_OVERRIDE": "/srv/env/memory"}
+    assert root_of(maker.home(env), project) == Path("/srv/env/memory")
+    for bad in ("", "relative/x", "/", "/a/../b/c", 3):
+        maker.file("settings.json", json.dumps({"autoMemoryDirectory": bad}))
+        assert root_of(home, "/else/where") == Path("/srv/team/memory"), "managed settings go first"
+
+
+def test_a_remote_base_holds_the_memories_and_not_the_transcripts(maker: ClaudeHomeMaker) -> None:
+    maker.memory(GONE, {"MEMORY.md": ""})
+    base = maker.user / "remote"
+    memory = base / "projects" / directory_of(GONE) / "memory"
+    write(memory / "MEMORY.md", "")
+    home = maker.home({"CLAUDE_CODE_REMOTE_MEMORY_DIR": str(base)})
+    assert root_of(home, GONE) == memory
+    assert [root.directory for root in home.roots()] == [memory]
+
+
+@pytest.mark.parametrize(
+    ("settings", "env", "why"),
+    [
+        ({"autoMemoryEnabled": False}, {}, "settings.json"),
+        ({"autoMemoryEnabled": True}, {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}, "DISABLE_AUTO_MEMORY"),
+        ({}, {"CLAUDE_CODE_SIMPLE": "true"}, "SIMPLE"),
+        ({}, {"CLAUDE_CODE_REMOTE": "1"}, "remotely"),
+        ({"autoMemoryEnabled": True}, {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "0"}, ""),
+        ({}, {}, ""),
+    ],
+)
+def test_a_memory_that_is_switched_off_stays_and_says_why(
+    maker: ClaudeHomeMaker, settings: dict[str, object], env: dict[str, str], why: str
+) -> None:
+    maker.memory(GONE, {"MEMORY.md": ""})
+    maker.file("settings.json", json.dumps(settings))
+    home = maker.home(env)
+    lines = {line.label: line.text for line in home.agent_status(home.context(project_path=GONE))}
+    assert why in lines.get("Claude Code memory", "")
+    assert ("Claude Code memory" in lines) == bool(why)
+    assert names(home, GONE) == ["MEMORY.md"]
+
+
+def test_broken_settings_are_told_and_hide_nothing(maker: ClaudeHomeMaker) -> None:
+    maker.memory(GONE, {"MEMORY.md": ""})
+    maker.file("settings.json", "{nope")
+    contents = maker.home().contents()
+    assert len(contents.projects) == 1
+    assert "settings.json" in contents.problems[0]
+
+
+# Memories
+
+
+def test_a_memory_of_every_shape_is_listed(maker: ClaudeHomeMaker, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "MEMORY.md": "\ufeff- [A](a.md)\r\n",
+        "a.md": topic("a", "older shape"),
+        "b.md": newer_topic("b", "newer shape"),
+        "none.md": "no front matter\n",
+        "broken.md": "---\nname: [\n---\n",
+        "odd.md": topic("odd", kind="whatever"),
+        "sub/deep/c.md": topic("c"),
+        "team/MEMORY.md": "",
+        "team/t.md": topic("t"),
+        "logs/2026/08/2026-08-06.md": "log\n",
+        **{f"many/{number:03}.md": "" for number in range(210)},
+    }
+    memory = maker.memory(GONE, files)
+    maker.lock(GONE, "1", 5)
+    (memory / "link.md").symlink_to(tmp_path / "secret.md")
+    home = maker.home()
+    root = home.scope_root(home.context(project_path=GONE), Scope.PROJECT)
+    listing = scan_scope(root, home.caps, {}, lambda rel: None)
+    found = {file.rel: file.description for file in listing.files}
+    assert set(found) == set(files)
+    assert (found["a.md"], found["b.md"]) == ("older shape", "newer shape")
+    kinds = {rel: home.file_rule(root, rel).kind for rel in found if not rel.startswith("many/")}
+    assert {rel for rel, kind in kinds.items() if kind != "editable"} == {"team/MEMORY.md", "team/t.md"}
+    assert home.file_rule(root, "team").sentence
+    roles = {rel: home.file_role(root, rel) for rel in ("MEMORY.md", "sub/deep/c.md", "team/MEMORY.md")}
+    assert roles == {"MEMORY.md": "index", "sub/deep/c.md": "memory", "team/MEMORY.md": "index"}
+
+
+def test_memories_of_sub_agents_are_global(maker: ClaudeHomeMaker) -> None:
+    maker.file("agent-memory/reviewer/MEMORY.md", "")
+    home = maker.home()
+    root = home.scope_root(home.context(), Scope.GLOBAL)
+    assert [file.rel for file in names_only(root).files] == ["reviewer/MEMORY.md"]
+    assert [each.key for each in home.roots()] == ["global"]
+
+
+def test_notes_are_the_memory_of_their_session(maker: ClaudeHomeMaker) -> None:
+    maker.typed(GONE)
+    maker.session(GONE, 1)
+    maker.notes(GONE, 1, "# Session Title\n")
+    maker.session(GONE, 2)
+    maker.notes("/only/notes", 3, "")
+    home = maker.home()
+    context = home.context(workspace_id=session_id(1))
+    root = home.scope_root(context, Scope.WORKSPACE)
+    assert context.project_path == GONE
+    assert [file.rel for file in names_only(root).files] == ["summary.md"]
+    assert home.file_role(root, "summary.md") == "notes"
+    none = home.scope_root(home.context(workspace_id=session_id(2)), Scope.WORKSPACE)
+    assert names_only(none).files == ()
+    assert {each.id for each in home.contents().workspaces()} == {session_id(n) for n in (1, 2, 3)}
+    assert {root.key for root in home.roots()} == {f"workspace/{session_id(n)}" for n in (1, 3)}
+    place = home.notes_place(session_id(2))
+    assert place is not None
+    assert place.file == maker.directory(GONE) / session_id(2) / "session-memory" / "summary.md"
+    assert place.transcript == maker.directory(GONE) / f"{session_id(2)}.jsonl"
+    assert home.notes_place(session_id(99)) is None
+    with pytest.raises(Unavailable):
+        home.notes_place("../../x")
+
+
+def test_of_a_session_in_two_directories_the_one_with_notes_counts(maker: ClaudeHomeMaker) -> None:
+    maker.session("/a", 1)
+    maker.session("/b", 1)
+    maker.notes("/b", 1, "x")
+    for home in (maker.home(), maker.home()):
+        home.contents()
+        place = home.notes_place(session_id(1))
+        assert place is not None
+        assert place.file.is_file()
+        assert len([root for root in home.roots() if root.scope is Scope.WORKSPACE]) == 1
+        assert len(home.sources()) == 1
+
+
+def test_a_scope_needs_a_choice_and_ids_cannot_lead_away(maker: ClaudeHomeMaker) -> None:
+    home = maker.home()
+    for scope in (Scope.WORKSPACE, Scope.PROJECT):
+        with pytest.raises(ScopeUnavailable):
+            home.scope_root(home.context(), scope)
+    with pytest.raises(ScopeUnavailable):
+        home.scope_root(home.context(workspace_id=session_id(9)), Scope.WORKSPACE)
+    for bad in ("..", "x", f"{session_id(1)}/.."):
+        with pytest.raises(Unavailable):
+            home.context(workspace_id=bad)
+    for bad in ("project/../../etc", "project/@0000000000000000"):
+        with pytest.raises(Unavailable):
+            home.scope_root(ScopeContext(None, "x", None, store=bad), Scope.PROJECT)
+
+
+# Status
+
+
+@pytest.mark.parametrize(
+    ("body", "age", "state", "text"),
+    [
+        (None, 0, "ok", "Never."),
+        ("{own}", 60, "running", "Running in process {own}."),
+        ("{own}", 3601, "warn", "Process {own} took it over an hour ago"),
+        ("999999999", 60, "ok", "which has ended"),
+        ("", 60, "ok", "Done."),
+        ("nonsense", 60, "ok", "Done."),
+        ("", -7200, "warn", "in the future"),
+    ],
+)
+def test_the_lock_tells_of_the_last_consolidation(
+    maker: ClaudeHomeMaker, body: str | None, age: float, state: str, text: str
+) -> None:
+    maker.memory(GONE, {"MEMORY.md": ""})
+    own = str(os.getpid())
+    if body is not None:
+        maker.lock(GONE, body.format(own=own), age)
+    home = maker.home()
+    (line,) = home.agent_status(home.context(project_path=GONE))
+    assert (line.scope, line.state) == (Scope.PROJECT, state)
+    assert text.format(own=own) in line.text
+    assert line.at == (None if body is None else int((NOW_S - age) * 1000))
+    assert home.agent_status(home.context()) == ()
+    assert home.agent_status(home.context(project_path="/no/memory")) == ()
+
+
+# Transcripts
+
+
+def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHomeMaker) -> None:
+    maker.typed(GONE)
+    maker.session(GONE, 1, prompt="  First\nline ")
+    maker.session(GONE, 2)
+    maker.notes(GONE, 2, "x")
+    maker.file(f"projects/{directory_of(GONE)}/agent-1234.jsonl", "{}\n")
+    maker.file(f"projects/{directory_of(GONE)}/sessions-index.json", "{}")
+    maker.file(f"projects/{directory_of(GONE)}/{session_id(1)}/subagents/agent-1.jsonl", "{}\n")
+    home = maker.home()
+    newest, older = home.sources()
+    assert (newest.id, newest.state, newest.project_path) == (session_id(2), "session notes", GONE)
+    assert (older.id, older.state, older.updated_at) == (session_id(1), "", (NOW_S - 999) * 1000)
+    assert home.source_title(older) == "First"
+    assert [message.text for message in home.open_source(older).messages(Reading())][
+        -1
+    ].strip() == "First\nline"
+    assert home.recencies()[0] == (session_id(2), (NOW_S - 998) * 1000)
+    assert [place.workspace_id for place in home.sessions_in_use()] == [session_id(2), session_id(1)]
+    place = home.session(session_id(1))
+    assert place is not None
+    assert (place.directory, place.files) == (maker.directory(GONE), (f"{session_id(1)}.jsonl",))
+    found = home.workspace(session_id(1))
+    assert found is not None
+    assert found.project_paths == (GONE,)
+    assert home.workspace(session_id(7)) is None
+    older.path.unlink()
+    assert home.source_title(older) == ""
+    assert home.session(session_id(1)) is None
+
+
+def test_nothing_reads_a_transcript_before_it_is_asked_for(maker: ClaudeHomeMaker) -> None:
+    for project in range(20):
+        cwd = f"/work/p{project:02}"
+        for number in range(10):
+            path = maker.session(cwd, project * 10 + number)
+            os.truncate(path, 600_000)  # sparse
+        maker.memory(cwd, {"MEMORY.md": "", "a.md": topic("a")})
+    home = maker.home()
+    with opened() as files:
+        contents = home.contents()
+        for each in contents.projects:
+            context = home.context(project_path=each.path)
+            names_only(home.scope_root(context, Scope.PROJECT))
+            home.companions(context)
+            home.agent_status(context)
+        for workspace in contents.workspaces():
+            context = home.context(workspace_id=workspace.id)
+            home.scope_root(context, Scope.WORKSPACE)
+        home.roots(contents)
+        home.sources()
+        home.recencies()
+        home.watched()
+        home.use_watched()
+    assert len(contents.workspaces()) == 200
+    assert [name for name in files if name.endswith(".jsonl") and "history" not in name] == []
+
+
+def test_looking_changes_nothing_and_credentials_are_never_opened(maker: ClaudeHomeMaker) -> None:
+    project = maker.repository("shop")
+    write(project / "CLAUDE.md", "@README.md\n")
+    maker.typed(project)
+    maker.session(project, 1)
+    maker.notes(project, 1, "# Session Title\n")
+    maker.memory(project, {"MEMORY.md": "", "a.md": topic("a")})
+    os.mkfifo(maker.root / ".credentials.json")  # opening it would wait for ever
+    before = fingerprint(maker.user)
+    home: Home = maker.home()
+    contents = home.contents()
+    with opened() as files:
+        for root in home.roots(contents):
+            scan_scope(root, home.caps, {}, lambda rel: None)
+        for context in (home.context(project_path=str(project)), home.context(workspace_id=session_id(1))):
+            home.companions(context)
+            home.agent_status(context)
+            home.agent_lock(context)
+        for source in home.sources():
+            list(home.open_source(source).messages(Reading()))
+            home.source_title(source)
+        home.lost_stores()
+    assert fingerprint(maker.user) == before
+    assert not [name for name in files if "credentials" in name]
+    assert detect(maker.root)
+
+
+def test_a_vanished_home_is_unavailable(maker: ClaudeHomeMaker) -> None:
+    home = maker.home()
+    shutil.rmtree(maker.root)
+    for ask in (home.contents, home.roots, home.sources, home.context):
+        with pytest.raises(Unavailable):
+            ask()
