@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -68,7 +70,7 @@ def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex:
 
     driver.do("view.memory")
     rows = driver.footer.agent.rows
-    assert [(row.line.label, row.line.state) for row in rows if row.line is not None] == [
+    assert [(row.line.label, row.line.state) for row in rows[:2]] == [
         ("Codex consolidation", "fail"),
         ("Codex extraction", "fail"),
     ]
@@ -108,3 +110,76 @@ def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex:
     assert not driver.pane.text.isReadOnly()
     after = {path: path.read_bytes() for path in codex.root.rglob("*") if path.is_file()}
     assert before == after
+
+
+def test_the_rows_of_the_agent_follow_its_books(windows: Windows, codex: CodexHomeMaker) -> None:
+    driver = windows.open(codex.root, "")
+    told = [row.value.text() for row in driver.footer.agent.rows]
+    assert any("did not answer" in text for text in told)
+    connection = sqlite3.connect(codex.root / "memories_1.sqlite")
+    connection.execute("UPDATE jobs SET status = 'done', last_error = NULL")
+    connection.commit()
+    driver.until(lambda: all(row.line.state == "ok" for row in driver.footer.agent.rows if row.line))
+    connection.execute("DELETE FROM jobs")
+    connection.commit()
+    driver.until(lambda: not driver.footer.agent_told)
+    driver.until(lambda: not driver.window.actions_["dream.agent-jobs"].isEnabled())
+    connection.close()
+
+
+def test_rollouts_are_extracted_one_by_one_and_what_came_of_it_can_be_undone(
+    windows: Windows, codex: CodexHomeMaker
+) -> None:
+    old = NOW_S - 90_000
+    for path in codex.root.rglob("rollout-*"):
+        os.utime(path, (old, old))
+    databases = {path: path.read_bytes() for path in codex.root.glob("*.sqlite")}
+    driver = windows.open(codex.root, "")
+    control = driver.tab.extraction
+    driver.until(
+        lambda: any(row.line.label == "Extraction by Reverie" for row in driver.footer.agent.rows if row.line)
+    )
+    assert "threads wait" in driver.footer.agent.rows[-1].value.text()
+    assert problems(driver.window) == []
+    driver.do("dream.extract")
+    dialog = control.dialog
+    assert dialog is not None
+    driver.until(lambda: control.is_listed and dialog.run.isEnabled())
+    first = dialog.table.topLevelItem(0)
+    assert first is not None
+    assert first.text(0) == "comes next"
+    states = {dialog.table.topLevelItem(row).text(0) for row in range(dialog.table.topLevelItemCount())}  # type: ignore[union-attr]
+    assert "left out" in states
+    assert problems(dialog) == []
+    dialog.run.click()
+    assert not dialog.run.isEnabled()
+    driver.until(lambda: not control.running)
+    assert control.result is not None
+    assert control.result.rollouts
+    driver.until(lambda: first.text(0) == "kept")
+    assert problems(dialog) == []
+    dialog.table.setCurrentItem(first)
+    traces = list(codex.memories.glob("*/memory/trace_summaries/*.md"))
+    assert len(traces) > 1
+    dialog.review_button.click()
+    review = driver.tab.dreams.review_dialog
+    assert review is not None
+    driver.until(lambda: review.is_read)
+    review.close()
+    dialog.close()
+    driver.do("dream.extract")
+    driver.until(lambda: control.is_listed)
+    assert dialog.table.topLevelItemCount()
+    assert databases == {path: path.read_bytes() for path in codex.root.glob("*.sqlite")}
+    dialog.close()
+
+
+def test_other_homes_have_nothing_to_extract(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    assert not driver.window.actions_["dream.extract"].isEnabled()
+    assert not driver.footer.agent.isVisible()
+    tab = driver.window.late.transcripts
+    driver.do("view.transcripts")
+    driver.until(lambda: tab.is_settled)
+    assert {source.kind for source in tab.list.shown} == {"session"}
+    assert tab.view.text.messages

@@ -385,7 +385,8 @@ class Workbench:
             else:
                 # A directory of dumps that was not there before is watched from now on.
                 traces = traces or (dumps is not None and _is_in(path, dumps.root))
-                contents = True
+                # Where an agent keeps books of its own jobs, the footer tells of them.
+                contents = status = True
                 tree = tree or any(_is_in(root, path) for root in roots)
         return Relevance(tree, status, runs, contents, traces, activity)
 

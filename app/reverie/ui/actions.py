@@ -41,6 +41,7 @@ class Situation:
     can_consolidate: bool = False
     services: bool = False
     agent_jobs: bool = False
+    can_extract: bool = False
 
 
 Rule = Callable[[Situation], bool]
@@ -202,6 +203,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
                lambda now: now.services, checkable=True, separator=True),
     ActionSpec("dream.runs", "dream", _("&Last runs…"), "tab.dreams.show_runs", ("Ctrl+Shift+R",), "runs",
                _("What past runs changed, and undo them"), lambda now: now.home, separator=True),
+    ActionSpec("dream.extract", "dream", _("E&xtract rollouts…"), "tab.extraction.show", ("Ctrl+Shift+E",),
+               "consolidate", _("Make memories of what was said in the threads of Codex, and merge them"),
+               lambda now: now.can_extract),
     ActionSpec("dream.agent-jobs", "dream", _("&Jobs of the agent…"), "late.show_agent_jobs", (), "",
                _("What the agent itself says of its extractions and consolidations"),
                lambda now: now.agent_jobs),
@@ -255,7 +259,14 @@ TREE_MENU = (
     "memory.copy-path",
     "memory.history",
 )  # fmt: skip
-CONSOLIDATE_MENU = ("dream.preview", "dream.rules", "dream.model", "dream.runs", "dream.agent-jobs")
+CONSOLIDATE_MENU = (
+    "dream.preview",
+    "dream.rules",
+    "dream.model",
+    "dream.extract",
+    "dream.runs",
+    "dream.agent-jobs",
+)
 
 _CONTEXTS = {
     "window": Qt.ShortcutContext.WindowShortcut,

@@ -36,6 +36,8 @@ _LATE = (
     "reverie.services.orphans",
     "reverie.services.replay",
     "reverie.ui.consent",
+    "reverie.ui.extraction.consent",
+    "reverie.ui.extraction.dialog",
     "reverie.ui.memory.drafts_dialog",
     "reverie.ui.memory.history.restore_dialog",
     "reverie.ui.memory.history.window",

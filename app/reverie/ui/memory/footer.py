@@ -26,6 +26,7 @@ from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
 
 if TYPE_CHECKING:
+    from reverie.homes.base import StatusLine
     from reverie.services.models import Choice
     from reverie.services.views import StatusView
 
@@ -48,6 +49,7 @@ class Footer(QWidget):
         self._now = now
         self._icons = icons
         self._status: StatusView | None = None
+        self._extraction: StatusLine | None = None
         self._narrow = False
         self._rows_area = QWidget()
         grid = QGridLayout(self._rows_area)
@@ -139,6 +141,16 @@ class Footer(QWidget):
         else:
             self.problems.clear()
 
+    @property
+    def agent_told(self) -> bool:
+        """The agent says something of its own jobs."""
+        return self._status is not None and bool(self._status.agent)
+
+    def say_extraction(self, line: StatusLine | None) -> None:
+        """Where Reverie's own extraction of this home stands; None for a home that has none."""
+        self._extraction = line
+        self._say_rows()
+
     @Slot()
     def _on_time(self) -> None:
         self._say_rows()
@@ -154,7 +166,8 @@ class Footer(QWidget):
         self.harvest.set_visible(harvest is not None)
         if harvest is not None:
             self.harvest.say(harvest_words(harvest, now))
-        self.agent.say(self._status.agent, now)
+        own = (self._extraction,) if self._extraction is not None else ()
+        self.agent.say((*self._status.agent, *own), now)
 
     # Width
 

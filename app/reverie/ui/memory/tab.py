@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVB
 
 from reverie.errors import MendableError
 from reverie.ui.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Situation
+from reverie.ui.extraction.control import ExtractControl
 from reverie.ui.icons import Icons
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.buffers import Buffers
@@ -56,6 +57,7 @@ SIDE_BY_SIDE = 640
 LEFT_WIDTH = 490
 NARROWEST = 320
 _LEAST_COLUMN = 300
+_LEAST_ROWS = 116
 
 
 class MemoryTab(QWidget):
@@ -91,6 +93,7 @@ class MemoryTab(QWidget):
         self.hand = HandControl(self)
         self.edits = self.hand.edits
         self.dreams = FooterControl(self.footer, lanes, icons, self)
+        self.extraction = ExtractControl(self, lanes, icons, now)
         self.history = HistoryControl(self, lanes, icons, now)
         self.lint = LintControl(self, icons)
         self.trash = TrashControl(self, lanes, icons, now)
@@ -115,6 +118,7 @@ class MemoryTab(QWidget):
         field.addWidget(self.order.button)
         column.addLayout(field)
         column.addWidget(self.search.pages, 1)
+        self.search.pages.setMinimumHeight(_LEAST_ROWS)
         column.addWidget(self.undo_bar)
         column.addWidget(self.footer)
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
@@ -148,6 +152,7 @@ class MemoryTab(QWidget):
         self.editor.state_changed.connect(self.drafts.follow)
         self.editor.was_read.connect(self._on_was_read)
         self.dreams.state_changed.connect(self.situation_changed)
+        self.extraction.state_changed.connect(self.situation_changed)
         self.search.opened.connect(self.open_hit)
         self.order.chosen.connect(self._on_order_chosen)
         self.search.left.connect(self._on_search_left)
@@ -182,6 +187,7 @@ class MemoryTab(QWidget):
         self.editor.set_session(session)
         self.drafts.set_session(session)
         self.dreams.set_session(session)
+        self.extraction.set_session(session)
         self.history.set_session(session)
         self.lint.set_session(session)
         self.trash.set_session(session)
@@ -385,7 +391,8 @@ class MemoryTab(QWidget):
             undo=self.hand.last is not None,
             running=self.dreams.jobs.running,
             can_consolidate=not self.dreams.obstacle,
-            agent_jobs=bool(self.footer.agent.rows),
+            agent_jobs=self.footer.agent_told,
+            can_extract=self.extraction.available and shown,
         )
 
     # Width
