@@ -24,6 +24,7 @@ from typing import Any
 from reverie.agent.account import spent
 from reverie.clock import Clock
 from reverie.errors import Busy, Conflict, MendableError, StoreError, mendable_from_os
+from reverie.files.containment import EscapesRoot
 from reverie.files.directory import Directory, SwappedError
 from reverie.files.lease import Lease, LeaseHeld, Leases
 from reverie.files.rooted import RootedDirectory
@@ -132,6 +133,7 @@ class NotesRun:
         place = self._request.place
         try:
             self._recover()
+            refuse_outside(self._parts.home, place)
             draft = NotesDraft(self._read, current_template(place.template))
             end = asyncio.run(self._engine.update(self._task(), draft, self._cancel.is_set))
         except MendableError as error:
@@ -250,6 +252,7 @@ class NotesRun:
 
     def _apply(self, draft: NotesDraft, lease: Lease) -> None:
         parts, place = self._parts, self._request.place
+        refuse_outside(parts.home, place)
         change = PlannedChange(
             place.root,
             place.rel,
@@ -327,14 +330,46 @@ class NotesRun:
         if trace is None:
             return None
         ours = {**trace.get("reverie", {}), "runId": self._record.id, "runOutcome": written.outcome}
+        wrote = written.written is not None
+        attempts = trace.get("attempts", [])
+        if not wrote:
+            attempts = [{**attempt, "wrote": False} for attempt in attempts]
+        if written.reason == "structure" and attempts:
+            attempts[-1] = _with_check(attempts[-1], written.summary)
         return {
             **trace,
             "runStartedAt": self._started,
-            "didWriteMemory": written.written is not None,
+            "attempts": attempts,
+            "didWriteMemory": wrote,
+            "satisfiedMemoryToolPolicy": written.succeeded,
             "projectPath": self._request.context.project_path or "",
             "memoryPath": str(self._request.place.file),
             "reverie": ours,
         }
+
+
+def _with_check(attempt: Mapping[str, Any], problem: str) -> dict[str, Any]:
+    """The attempt with the look at its sections that it did not pass."""
+    check = {
+        "attemptIndex": attempt.get("attemptIndex", 1),
+        "toolName": "check of the sections",
+        "toolCallId": "check",
+        "input": {},
+        "output": {"success": False, "error": f"Refused: {problem}"},
+        "durationMs": 0,
+    }
+    return {**attempt, "toolExecutions": [*attempt.get("toolExecutions", ()), check]}
+
+
+def refuse_outside(home: Home, place: NotesPlace) -> None:
+    """Raises `EscapesRoot` where a link leads the notes of a session out of the home."""
+    root, directory = os.path.realpath(home.root), os.path.realpath(place.root.directory)
+    if not directory.startswith(root.rstrip(os.sep) + os.sep):
+        raise EscapesRoot(
+            "The session notes were not updated.",
+            cause="A symbolic link leads their directory out of the home.",
+            next_step="Put the directory itself in its place.",
+        )
 
 
 def make_private(home: Home, place: NotesPlace) -> None:
