@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit
 from ui_windows import SEVERAL, Driver, Windows
 
 from helpers.samples import copy_sample
@@ -16,6 +16,7 @@ from reverie.homes.base import Scope
 from reverie.ui.memory import move_dialog
 from reverie.ui.memory.move_dialog import MoveDialog
 from reverie.ui.memory.tree_nodes import FileData
+from reverie.ui.theme import dark_palette, theme_of
 
 DEPLOY = "/memories/project/deploy.md"
 G, P = "/memories/global", "/memories/project"
@@ -175,3 +176,15 @@ def test_what_cannot_be_dropped_is_refused_with_a_sentence(windows: Windows, hom
     assert not several.accept_button.isEnabled()
     several.folder.setEditText("d")
     assert dict(several.plan().targets) == {f"{G}/a.md": f"{G}/d/a.md", f"{G}/b.md": f"{G}/d/b.md"}
+
+
+def test_a_hint_follows_the_colours_of_the_system(qtbot: Any, qapp: QApplication) -> None:
+    asked = MoveDialog(["/memories/global/a.md"], {Scope.GLOBAL: []}, lambda _path: False)
+    qtbot.addWidget(asked)
+    asked.folder.setEditText("archive")
+    asked.show()
+    light = qapp.palette()
+    qapp.setPalette(dark_palette())
+    shown = asked.hint.palette().color(asked.hint.foregroundRole())
+    qapp.setPalette(light)
+    assert shown == theme_of(dark_palette()).dim_window

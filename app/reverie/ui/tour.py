@@ -132,6 +132,7 @@ class Guide:
         self._repairs()
         self._orphans()
         self._conflicts()
+        self._tree()
         self._comfort()
 
     def _loaded(self) -> bool:
@@ -354,6 +355,14 @@ class Guide:
         if session is not None:
             make_repairs(session.info.root / "memory" / "global")
             show_repairs(self._window, self._picture, self._wait, NARROW)
+
+    def _tree(self) -> None:
+        from reverie.ui.tour_tree import make_news, show_tree
+
+        session = self._window.session
+        if session is not None:
+            make_news(session.info.root / "memory" / "global")
+            show_tree(self._window, self._picture, self._wait, NARROW)
 
     def _comfort(self) -> None:
         from reverie.ui.tour_comfort import show_comfort

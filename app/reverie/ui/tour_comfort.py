@@ -35,10 +35,10 @@ def _palette(window: MainWindow, picture: Picture) -> None:
     window.show_palette()
     palette = next(each for each in window.findChildren(Palette) if each.isVisible())
     palette.field.setText("co")
-    picture("34-palette", palette)
+    picture("46-palette", palette)
     light = QApplication.palette()
     QApplication.setPalette(dark_palette())
-    picture("34-palette-dark", palette)
+    picture("47-palette-dark", palette)
     QApplication.setPalette(light)
     palette.close()
 
@@ -48,7 +48,7 @@ def _sheet(window: MainWindow, picture: Picture) -> None:
 
     sheet = ShortcutSheet(window.actions_.shortcuts(), window)
     sheet.show()
-    picture("35-shortcuts", sheet)
+    picture("48-shortcuts", sheet)
     sheet.close()
 
 
@@ -58,7 +58,7 @@ def _settings(window: MainWindow, picture: Picture, wait: Wait) -> None:
     wait("the settings", lambda: control.dialog is not None and not control.busy)
     if control.dialog is not None:
         control.dialog.pages.setCurrentIndex(4)
-        picture("36-window", control.dialog)
+        picture("49-window", control.dialog)
         control.dialog.reject()
 
 
@@ -77,11 +77,11 @@ def _german(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[int,
         wait("the trees in German", lambda: is_loaded(german))
         if select_a_file(german):
             wait("the editor", lambda: german.tab.pane.file is not None)
-        picture("37-german", german)
+        picture("50-german", german)
         german.picker.hide()
         wait("the window to ask for less room", lambda: german.minimumSizeHint().width() <= narrow[0])
         german.resize(*narrow)
-        picture("37-german-narrow", german)
+        picture("51-german-narrow", german)
     finally:
         german.shut_down()
         german.close()

@@ -23,10 +23,10 @@ def show_history(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple
     if shown is None:
         return
     wait("the history", lambda: shown.is_read)
-    picture("26-history", shown)
+    picture("21-history", shown)
     light = QApplication.palette()
     QApplication.setPalette(dark_palette())
-    picture("27-history-dark", shown)
+    picture("22-history-dark", shown)
     QApplication.setPalette(light)
     compared = shown.pages.compared
     changed = compared.files if compared is not None else ()
@@ -36,18 +36,18 @@ def show_history(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple
     shown.restore.click()
     wait("the plan", lambda: control.dialog is not None)
     if control.dialog is not None:
-        picture("28-restore", control.dialog)
+        picture("23-restore", control.dialog)
         control.dialog.reject()
     if there:
         control.show_path(there[0])
         wait("the history of a memory", lambda: shown.is_read)
         shown.pages.setCurrentIndex(LINES)
         wait("the lines", lambda: shown.is_read)
-        picture("29-history-lines", shown)
+        picture("24-history-lines", shown)
         shown.pages.setCurrentIndex(CHANGES)
     size = shown.size()
     shown.resize(*narrow)
     wait("the change", lambda: shown.is_read)
-    picture("30-history-narrow", shown)
+    picture("25-history-narrow", shown)
     shown.resize(size)
     shown.close()

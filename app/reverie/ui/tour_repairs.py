@@ -51,9 +51,9 @@ def show_repairs(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple
     if trash is None:
         return
     wait("the trash", lambda: trash.is_read and trash.list.count() > 0)
-    picture("30-trash", trash)
+    picture("31-trash", trash)
     trash.resize(*narrow)
-    picture("31-trash-narrow", trash)
+    picture("32-trash-narrow", trash)
     trash.close()
 
 
@@ -81,6 +81,6 @@ def _duplicates(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[
         dialog.reject()
     size = shown.size()
     shown.resize(*narrow)
-    picture("29-duplicates-narrow", shown)
+    picture("30-duplicates-narrow", shown)
     shown.resize(size)
     shown.close()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QEvent, Slot
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QComboBox,
@@ -102,7 +102,7 @@ class PathDialog(QDialog):
         form.addRow(self.tr("&Path"), self.rel)
         if describe:
             form.addRow(self.tr("&Description"), self.description)
-            form.addRow(self.tr("&Template"), self.template)
+            form.addRow(self.tr("Te&mplate"), self.template)
         else:
             for unused in (self.description, self.template):
                 unused.setParent(self)
@@ -159,6 +159,11 @@ class PathDialog(QDialog):
         self.hint.setPalette(palette)
         self.hint.say(problem if problem else self.path)
         self.accept_button.setEnabled(not problem)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "accept_button"):
+            self._judge()
 
     @classmethod
     def ask_new(

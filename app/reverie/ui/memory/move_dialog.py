@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from PySide6.QtCore import QCoreApplication, Qt, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, Slot
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -174,6 +174,11 @@ class MoveDialog(QDialog):
         self.hint.setPalette(palette)
         self.hint.say(says)
         self.accept_button.setEnabled(not problem)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "accept_button"):
+            self._judge()
 
     @classmethod
     def ask(
