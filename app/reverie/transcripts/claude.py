@@ -298,11 +298,14 @@ def text_of(value: Any) -> str:
 def _links(line: bytes) -> tuple[str, str, bool]:
     """uuid, parent and whether it is a sub-agent's. Parsing every line would cost most of the time until the
     first message is there; where a name stands twice (in what a tool answered), it is needed."""
-    if line.count(b'"uuid"') <= 1 and line.count(b'"parentUuid"') == 1 and b'"logicalParentUuid"' not in line:
-        uuid, parent = _UUID.search(line), _PARENT.search(line)
+    at = line.find(b'arentUuid"')  # of `logicalParentUuid` as well, which needs a closer look
+    own = line.find(b'"uuid"')
+    if at > 0 and line.find(b'arentUuid"', at + 1) < 0 and (own < 0 or line.find(b'"uuid"', own + 1) < 0):
+        parent, uuid = _PARENT.match(line, at - 2), _UUID.match(line, max(own, 0))
         if parent is not None:
-            own = uuid[1].decode("utf-8", "replace") if uuid else ""
-            return own, (parent[1] or b"").decode("utf-8", "replace"), _SIDE.search(line) is not None
+            side = _SIDE.match(line, max(line.find(b'"isSidechain"'), 0)) is not None
+            name = uuid[1].decode("utf-8", "replace") if uuid else ""
+            return name, (parent[1] or b"").decode("utf-8", "replace"), side
     entry = entry_of(decoded_row(line) or {})
     return ("", "", False) if entry is None else (entry.uuid, entry.parent, entry.side)
 

@@ -73,7 +73,7 @@ def _lines(file: BinaryIO, skipped: Callable[[], object]) -> Iterator[bytes]:
             while (piece := file.readline(LINE_BYTES)) and not piece.endswith(b"\n"):
                 pass
             skipped()
-        elif line.strip():
+        elif not line.isspace():
             yield line
 
 
