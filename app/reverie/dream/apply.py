@@ -29,7 +29,7 @@ from reverie.dream.run import DreamDependencies, DreamRequest, DreamRun, RunEnd,
 from reverie.dream.service import dream_lease_name, skipped, under_agent_lock
 from reverie.errors import MendableError, StoreError
 from reverie.homes.base import ScopeContext, ScopeRoot
-from reverie.memory.paths import parse_memory_path
+from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.runs.guard import Guard
 from reverie.runs.journal import Journal
 from reverie.runs.limits import Limits, RunLimits
@@ -62,7 +62,7 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
             before[intent.path] = text_of(was)
         if becomes is not None:
             after[intent.path] = text_of(becomes)
-    rails: dict[str, Any] = {"others": {}}
+    rails: dict[str, Any] = {"others": {}, "followed": followed_by(run)}
     if not why_not:
         overlay = DreamOverlay(parts.home, context_of(parts, run), parts.usage)
         rails["others"] = _others(overlay, before.keys() | after.keys())
@@ -83,6 +83,15 @@ def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
     return parts.home.context(
         workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
     )
+
+
+def followed_by(run: RunRecord) -> tuple[str, ...]:
+    """The files of a run that only followed its other changes."""
+    named = {name for op in run.ops if came_to_pass(op) for name in (op["path"], op.get("newPath")) if name}
+    followed = run.details.get("followed")
+    if not isinstance(followed, list):
+        return ()
+    return tuple(path for path in followed if isinstance(path, str) and path not in named)
 
 
 def reasons_of(run: RunRecord) -> Sequence[str]:
@@ -178,11 +187,37 @@ class ApplyRun(DreamRun):
         )
         self._limits.check()
         self._done = ops_as_done(reviewed.ops, loaded.review, plan)
+        self._follow(plan, loaded)
         if plan.left and not plan.done:
             self._keep_unapplied(parts.transaction_for(self._record.id, "dream"), plan)
             return self._nothing_done(plan)
         uses = usage_ops(reviewed.ops, loaded.review, plan)
         return self._carried_out(overlay, plan, loaded.journal, uses)
+
+    def _follow(self, plan: ApplyPlan, loaded: LoadedReview) -> None:
+        """What only follows is made anew from what was chosen of the rest, on what stands there now."""
+        parts, followed = self._parts, followed_by(self._reviewed)
+        rejected = {
+            path
+            for group in loaded.review.groups
+            if group.index in self._selection.rejected_groups
+            for file in group.files
+            for path in file.paths
+        }
+        for path in followed:
+            if path not in rejected:
+                plan.changes.pop(path, None)
+                plan.left.pop(path, None)
+                plan.done.pop(path, None)
+                plan.conflicts = [other for other in plan.conflicts if other != path]
+        overlay = DreamOverlay(parts.home, self._request.context, parts.usage)
+        overlay.adopt(plan.changes.values())
+        new = set(overlay.follow(self._done, but=rejected))
+        for change in overlay.changes():
+            path = str(memory_path(change.root.scope, change.rel))
+            if path in new:
+                known = plan.changes.get(path)
+                plan.changes[path] = change if known is None else replace(known, after=change.after)
 
     def _carried_out(
         self,

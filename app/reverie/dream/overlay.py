@@ -7,14 +7,16 @@ transaction finds a merged line twice rather than not at all. Not thread-safe: o
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from reverie.dream.following import root_change
+from reverie.dream.groups import renamed_files
 from reverie.dream.rules import Note
 from reverie.errors import MendableError
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Caps, Home, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.base import Caps, Home, RootChange, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import OverlayFiles, Savepoint
@@ -60,7 +62,15 @@ class DreamOverlay:
     def guard(self, *, budget: int, dry_run: bool, undeletable: frozenset[Scope] = frozenset()) -> Guard:
         """The rails of this overlay, around the commands that work on it."""
         self._undeletable = undeletable
-        rails = Rails(self.scopes, budget, self.is_protected, dry_run, undeletable)
+        rails = Rails(
+            self.scopes,
+            budget,
+            self.is_protected,
+            dry_run,
+            undeletable,
+            self._kept,
+            any(self._has_index(overlay) for overlay in self._scopes.values()),
+        )
         return Guard(MemoryCommands(self._store, count_reads=False), rails)
 
     def is_protected(self, path: MemoryPath) -> bool:
@@ -93,6 +103,9 @@ class DreamOverlay:
                     continue
                 if self._home.file_rule(overlay.root, entry.rel).kind != "editable":
                     continue
+                role = self._home.file_role(overlay.root, entry.rel)
+                if role == "notes":
+                    continue
                 path = memory_path(overlay.root.scope, entry.rel)
                 text = self._text(overlay, entry.rel)
                 if text is None:
@@ -101,7 +114,8 @@ class DreamOverlay:
                 usage = self._usage.get(key or "", Usage())
                 self._before[str(path)] = text
                 protected = key in pinned or path.scope in self._undeletable
-                notes.append(Note(str(path), text, protected, usage.access_count, usage.last_write_at))
+                used, written = usage.access_count, usage.last_write_at
+                notes.append(Note(str(path), text, protected, used, written, role == "index"))
         return tuple(notes)
 
     def left_out(self) -> tuple[str, ...]:
@@ -126,6 +140,74 @@ class DreamOverlay:
             if change.after is not None:
                 after[path] = change.after.decode("utf-8", "replace")
         return before, after
+
+    def follow(self, ops: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> tuple[str, ...]:
+        """Let the homes' indexes and links follow what has become of the memories; which files changed for
+        that, as memory paths. `but`: files to leave as they are. The ops say what was a rename."""
+        before, after = self.texts_before_and_after()
+        moved = renamed_files(ops, before, after)
+        followed = []
+        for overlay in self._scopes.values():
+            if not overlay.files.changes() or not self._has_index(overlay):
+                continue
+            change = self._root_change(overlay, moved)
+            for rel, text in self._home.followed(overlay.root, change).items():
+                path = str(memory_path(overlay.root.scope, rel))
+                data = text.encode()
+                if path not in but and len(data) <= max(self.caps.file_bytes, len(overlay.files.read(rel))):
+                    overlay.files.write(rel, data)
+                    followed.append(path)
+        return tuple(followed)
+
+    def adopt(self, changes: Iterable[PlannedChange]) -> None:
+        """Take changes that were planned elsewhere into this copy."""
+        for change in changes:
+            files = self._scopes[change.root.key].files
+            if change.after is not None:
+                files.write(change.rel, change.after)
+            elif files.entry(change.rel) is not None:
+                files.remove(change.rel)
+
+    def _root_change(self, overlay: _ScopeOverlay, moved: Mapping[str, str]) -> RootChange:
+        after: dict[str, str] = {}
+        for entry in overlay.files.walk().entries:
+            if entry.kind == "file" and self._home.file_rule(overlay.root, entry.rel).kind == "editable":
+                text = self._text(overlay, entry.rel)
+                if text is not None:
+                    after[entry.rel] = text
+        before = dict(after)
+        for change in overlay.files.changes():
+            before.pop(change.rel, None)
+            if change.before is not None:
+                before[change.rel] = change.before.decode("utf-8", "replace")
+        top = len(str(memory_path(overlay.root.scope, "")).rstrip("/")) + 1
+        scope = str(memory_path(overlay.root.scope, "")).rstrip("/") + "/"
+        renames = {old[top:]: new[top:] for old, new in moved.items() if old.startswith(scope)}
+        heirs = [rel for rel in after if self._home.file_role(overlay.root, rel) == "memory"]
+        return root_change(before, after, renames, heirs_among=heirs)
+
+    def _has_index(self, overlay: _ScopeOverlay) -> bool:
+        return any(
+            entry.kind == "file" and self._home.file_role(overlay.root, entry.rel) == "index"
+            for entry in overlay.files.walk().entries
+        )
+
+    def _kept(self, command: str, path: MemoryPath) -> str:
+        """Why a command must not touch a path because of what it is to the agent; empty where it may."""
+        overlay = next((found for found in self._scopes.values() if found.root.scope is path.scope), None)
+        if overlay is None or not path.segments:
+            return ""
+        if self._home.file_role(overlay.root, path.rel) == "notes":
+            return f"{path} holds the notes of a session, which a run like this leaves alone."
+        if command not in ("delete", "rename"):
+            return ""
+        for entry in overlay.files.walk().entries:
+            if entry.kind == "file" and (entry.rel == path.rel or entry.rel.startswith(f"{path.rel}/")):
+                role = self._home.file_role(overlay.root, entry.rel)
+                if role != "memory":
+                    what = "an index" if role == "index" else "the notes of a session"
+                    return f"{path} is or holds {what}, which no run deletes or renames."
+        return ""
 
     def changes(self) -> Sequence[PlannedChange]:
         """What the overlay amounts to, writes before deletes."""

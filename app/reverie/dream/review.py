@@ -153,14 +153,17 @@ def build_review(
     others: Mapping[str, str] | None = None,
     is_protected: Callable[[str], bool] = lambda path: False,
     max_loss_percent: float = 20.0,
+    followed: Collection[str] = (),
 ) -> Review:
     """The review of a run: texts of the files it changed before and after, and `others`, the context's other
-    memories as they stand now."""
+    memories as they stand now. `followed`: files that only follow the others (an index, links), so that
+    their lines are nobody's loss."""
     moved = renamed_files(ops, before, after)
     groups = tuple(
         _reviewed_group(index, group, before, after, moved)
         for index, group in enumerate(group_operations(ops, before, after, reasons))
     )
+    groups = tuple(_following(group) if _is_following(group, followed) else group for group in groups)
     elsewhere = others or {}
     for text in (*before.values(), *after.values()):
         for line in text.splitlines():
@@ -170,6 +173,7 @@ def build_review(
         words={
             path: tuple(words for _number, words in counted_lines(path, text))
             for path, text in before.items()
+            if path not in followed
         },
         kept=lines_kept(before, elsewhere.values()),
         lines=lines_by_scope({**elsewhere, **before}),
@@ -207,6 +211,14 @@ def resolve(review: Review, selection: Selection) -> Resolution:
 def chosen_change(file: ReviewedFile, resolution: Resolution) -> dict[str, bytes | None]:
     """What the resolution does about one file, by path; empty where it stays."""
     return {path: resolution.files[path] for path in file.paths if path in resolution.files}
+
+
+def _is_following(group: ReviewedGroup, followed: Collection[str]) -> bool:
+    return not group.ops and all(file.path in followed for file in group.files)
+
+
+def _following(group: ReviewedGroup) -> ReviewedGroup:
+    return replace(group, reason="The index and the links between memories follow what is accepted.")
 
 
 def _reviewed_group(

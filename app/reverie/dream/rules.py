@@ -42,13 +42,14 @@ _PROSE = frozenset({"", "md", "markdown", "mdown", "mdx", "txt", "text"})
 class Note:
     """A memory as a run finds it. `path` is `/memories/<scope>/<rel>`; `protected`: pinned directly or
     through a pinned file or ancestor, so it may be edited but neither deleted nor renamed; times are ms since
-    the epoch."""
+    the epoch. `index`: it lists the others and follows them; rules leave it alone."""
 
     path: str
     text: str
     protected: bool = False
     access_count: int = 0
     last_write_at: int | None = None
+    index: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +289,9 @@ def _line_key(line: str) -> str:
 
 
 def _is_usable(note: Note, caps: Caps) -> bool:
-    """Whether the commands would accept the path as it is, and the text as text."""
+    """Whether the commands would accept the path as it is, and the text as text; an index is no note."""
+    if note.index:
+        return False
     try:
         path = parse_memory_path(note.path)
         size = len(note.text.encode("utf-8"))

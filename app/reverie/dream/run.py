@@ -184,6 +184,11 @@ class DreamRun:
             overlay, self._guard, limits=self._limits.limits, progress=self._progress
         )
         retention = judge_retention(*overlay.texts_before_and_after())
+        # After the verdict: the line of an index is no text of its own.
+        followed = overlay.follow(self._guard.ops)
+        if followed or "followed" in self._record.details:
+            details = {**self._record.details, "followed": list(followed)}
+            self._record = replace(self._record, details=details)
         if retention.blocked_deletes or retention.exceeds(self._parts.max_loss_percent):
             return self._held(overlay, self._guard.ops, retention)
         if self._request.dry_run:

@@ -3,7 +3,8 @@
 A memory that was renamed keeps its line and its links, under its new name. One that was merged hands its
 links to the memory that took it over, and its line too, unless that one has a line already. The line of one
 that is gone goes; a new memory gets one. Only list items go: a line of prose that names a memory is for a
-person to reword, and shows as dangling until then. Nothing is added where there is no index.
+person to reword, and shows as dangling until then. Nothing is added where there is no index. Each folder with
+an index of its own (the memory of one sub-agent) is looked at for itself.
 
 Pure: texts in, texts out, through the minimal edits of `homes.claude_index`.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from reverie.homes.base import DreamtFile, RootChange
 from reverie.homes.claude_index import INDEX, Link, links, stem_of
@@ -24,46 +25,68 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 def follow(change: RootChange) -> Mapping[str, str]:
     """The texts that become others, by `rel`."""
-    before = {rel: file.text for rel, file in change.files.items() if rel.endswith(".md")}
-    taken_over = {old: new for old, new in change.merged.items() if new in before}
-    names = {
-        file.name: change.files[taken_over[rel]].name or stem_of(taken_over[rel])
-        for rel, file in change.gone.items()
-        if rel in taken_over and file.name
+    folders = {posixpath.dirname(rel) for rel in change.files if _is_index(rel)}
+    return {
+        posixpath.join(folder, rel): text
+        for folder in sorted(folders)
+        for rel, text in _followed(_inside(change, folder, folders)).items()
     }
-    index = before.get(INDEX)
-    after = dict(before)
-    if index is not None:
-        after[INDEX] = _without_merged(index, taken_over, change)
-    after = relinked(after, change.moved, taken_over, names)
-    if index is not None:
-        text = after[INDEX]
-        gone = set(change.gone) - set(taken_over) - set(change.moved)
-        text = _without(text, gone, {change.gone[rel].name for rel in gone} - _names(change.files))
-        for rel in change.created:
-            if rel in before and not _is_index(rel) and not _leads_there(text, rel, change.files[rel]):
-                file = change.files[rel]
-                text = with_line(text, rel, file.name or stem_of(rel), file.description)
-        after[INDEX] = text
+
+
+def _inside(change: RootChange, folder: str, folders: Collection[str]) -> RootChange:
+    """What became of the files that the index of one folder is about, by path inside it."""
+    cut = len(folder) + 1 if folder else 0
+
+    def belongs(rel: str) -> bool:
+        above = posixpath.dirname(rel)
+        while above and above not in folders:
+            above = posixpath.dirname(above)
+        return above == folder
+
+    moved = {old: new for old, new in change.moved.items() if belongs(old) and belongs(new)}
+    came = [new for old, new in change.moved.items() if belongs(new) and not belongs(old)]
+    went = {old: change.files[new] for old, new in change.moved.items() if belongs(old) and not belongs(new)}
+    return RootChange(
+        {rel[cut:]: file for rel, file in change.files.items() if belongs(rel)},
+        {rel[cut:]: file for rel, file in {**change.gone, **went}.items() if belongs(rel)},
+        {old[cut:]: new[cut:] for old, new in moved.items()},
+        {old[cut:]: new[cut:] for old, new in change.merged.items() if belongs(old) and belongs(new)},
+        tuple(rel[cut:] for rel in (*change.created, *came) if belongs(rel)),
+    )
+
+
+def _followed(change: RootChange) -> dict[str, str]:
+    before = {rel: file.text for rel, file in change.files.items() if rel.endswith(".md")}
+    heirs = {old: new for old, new in change.merged.items() if new in before}
+    called = _names(change.files)
+    names = {
+        change.gone[old].name: change.files[new].name or stem_of(new)
+        for old, new in heirs.items()
+        if change.gone[old].name not in called
+    }
+    # The line of a merged memory goes where its heir has one; else it becomes the heir's.
+    listed = {old for old, new in heirs.items() if _leads_there(before[INDEX], new, change.files[new])}
+    index = _without(before[INDEX], listed, change)
+    after = relinked({**before, INDEX: index}, change.moved, heirs, names)
+    index = _without(after[INDEX], change.gone.keys() - heirs.keys(), change)
+    for rel in change.created:
+        file = change.files[rel]
+        if rel in before and not _is_index(rel) and not _leads_there(index, rel, file):
+            index = with_line(index, rel, file.name or stem_of(rel), file.description)
+    after[INDEX] = index
     return {rel: text for rel, text in after.items() if text != before[rel]}
 
 
-def _without_merged(index: str, taken_over: Mapping[str, str], change: RootChange) -> str:
-    """Without the lines of memories whose successor has one."""
-    for old, new in taken_over.items():
-        if _leads_there(index, new, change.files[new]):
-            index = _without(index, {old}, {change.gone[old].name} - {""})
-    return index
-
-
-def _without(index: str, gone: set[str], names: set[str]) -> str:
+def _without(index: str, gone: Collection[str], change: RootChange) -> str:
     """Without the list items that name what is gone, and nothing else."""
-    stems = {stem_of(rel) for rel in gone} | {posixpath.basename(stem_of(rel)) for rel in gone}
+    slugs = {change.gone[rel].name for rel in gone} | {stem_of(rel) for rel in gone}
+    slugs |= {posixpath.basename(stem_of(rel)) for rel in gone}
+    slugs -= _names(change.files)
     lines = index.split("\n")
     doomed = {
         link.line
         for link in links(index)
-        if (link.rel in gone if link.rel is not None else link.target in names | stems)
+        if (link.rel in gone if link.rel is not None else link.target in slugs)
         and _ITEM.match(lines[link.line - 1])
     }
     for line in sorted(doomed, reverse=True):
@@ -83,6 +106,7 @@ def _is_to(link: Link, rel: str, file: DreamtFile) -> bool:
 
 
 def _names(files: Mapping[str, DreamtFile]) -> set[str]:
+    """What a slug may call one of the files."""
     return {file.name for file in files.values()} | {posixpath.basename(stem_of(rel)) for rel in files} | {""}
 
 

@@ -31,13 +31,17 @@ _SHOWN_CHARS = 500
 @dataclass(frozen=True, slots=True)
 class Rails:
     """What a run may do. `is_protected` tells whether a path is pinned, or has something pinned below it;
-    nothing of the `undeletable` scopes may be deleted (a final pass over an archived workspace)."""
+    nothing of the `undeletable` scopes may be deleted (a final pass over an archived workspace). `kept`: why
+    a command must not touch a path because of what it is to the agent, empty where it may; `has_index`:
+    there are files that list the others."""
 
     scopes: frozenset[Scope]
     budget: int
     is_protected: Callable[[MemoryPath], bool]
     dry_run: bool = False
     undeletable: frozenset[Scope] = frozenset()
+    kept: Callable[[str, MemoryPath], str] = lambda _command, _path: ""
+    has_index: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,8 @@ class Guard:
                 return f"{path} is out of bounds for this run, which may change {allowed} only."
             if command == "delete" and path.scope in self.rails.undeletable:
                 return f"{path} stays: this run deletes nothing from {path.scope.value} memory."
+            if why := self.rails.kept(command, path):
+                return why
             if command in ("delete", "rename") and path.segments and self.rails.is_protected(path):
                 return (
                     f"{path} is pinned, or holds a pinned memory. Pinned memories may be edited, "
