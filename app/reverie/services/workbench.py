@@ -566,6 +566,7 @@ class Workbench:
             self.parts.leases.acquire(dream_lease_name(self.home_id), purpose="recovery"),
         ):
             self.parts.recovery.run()
+            self.parts.agent_locks.settle()
 
     @staticmethod
     def _touches(changes: Changes, path: Path) -> bool:
