@@ -21,7 +21,9 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from campaign import churn, paths
 from helpers.co_typists import run_co_typists
 from helpers.counters import count_in_two_processes
+from helpers.extraction_kills import run_kills as run_extraction_kills
 from helpers.kills import a_plan, run_kills
+from helpers.long_rollouts import measured
 from helpers.samples import copy_sample
 from helpers.typists import run_typists
 
@@ -70,6 +72,17 @@ def writer(_directory: Path) -> tuple[list[str], bool]:
     return _in_full("tests/end2end/test_writer.py", "kills at each step of a write, 200 turns for two")
 
 
+def extraction(directory: Path) -> tuple[list[str], bool]:
+    """84 extractions killed at named steps; every fault of a service in both stages; a rollout of 100 MB."""
+    tally = run_extraction_kills(directory, 84, seed=20_261_121)
+    told, kept = _in_full("tests/end2end/test_extract_model.py", "every fault in both stages")
+    short, long = (measured(directory / f"{size}-mb", size << 20) for size in (25, 100))
+    small = long.peak_mib < 150
+    linear = long.seconds < 8 * short.seconds
+    told += [f"100 MB: {long.peak_mib:.0f} MiB, {long.seconds:.1f} s; 25 MB: {short.seconds:.1f} s"]
+    return [*tally.lines(), *told], kept and small and linear and not tally.problems
+
+
 def _in_full(tests: str, counts: str) -> tuple[list[str], bool]:
     """Tests that make their full counts in a campaign."""
     done = subprocess.run(
@@ -94,6 +107,7 @@ PARTS: dict[str, Part] = {
     "drafts": drafts,
     "coediting": coediting,
     "writer": writer,
+    "extraction": extraction,
 }
 
 

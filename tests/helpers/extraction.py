@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from helpers.codex_home import CodexHomeMaker, talk, thread_id
+from helpers.codex_home import CodexHomeMaker, thread_id
+from helpers.codex_home import talk as talk
 from helpers.rollouts import START
 from reverie.compose import open_parts
 from reverie.homes.codex_names import bucket_of

@@ -35,9 +35,13 @@ def read_regular(path: Path, limit: int, *, follow: bool = True) -> bytes:
     if not follow:
         flags |= getattr(os, "O_NOFOLLOW", 0)
     with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        data = file.read(limit + 1)
+        # As much as there is, for a read takes the memory it is allowed; then what came meanwhile.
+        data = file.read(min(limit, status.st_size) + 1)
+        if status.st_size < len(data) <= limit:
+            data += file.read(limit + 1 - len(data))
     if len(data) > limit:
         raise OSError(errno.E2BIG, f"it is larger than {limit:,} bytes", str(path))
     return data

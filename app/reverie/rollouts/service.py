@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -35,6 +35,7 @@ from reverie.runs.record import Outcome
 from reverie.transcripts.codex import RolloutHead, rollout_head
 
 _EMPTY = RolloutHead()
+_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +172,29 @@ class ExtractService:
         work = _Work(around, engines, request.concurrency, cancel, progress)
         rollouts, late = await work.rollouts(selection.chosen)
         touched = {end.bucket for end in rollouts if end.succeeded} | waiting.keys()
-        directories: tuple[PartEnd, ...] = ()
-        if touched and not cancel.is_set():
-            found = self._parts.state.directories()
-            due = [found[bucket] for bucket in sorted(touched) if bucket in found and found[bucket].waiting]
-            self._voice.directories(tuple(each.cwd for each in due))
-            directories = await work.directories(due)
+        directories = await self._directories(work, touched, cancel)
         return _result(
             engines.name, selection, rollouts, directories, (*selection.skipped, *late), cancel.is_set()
         )
+
+    async def _directories(
+        self, work: _Work, touched: Collection[str], cancel: threading.Event
+    ) -> tuple[PartEnd, ...]:
+        """Consolidate what waits of `touched`; again where another process added traces meanwhile, which
+        found the directory in our hands and left it to us."""
+        ends: dict[str, PartEnd] = {}
+        for _round in range(_ROUNDS):
+            if cancel.is_set():
+                break
+            found = self._parts.state.directories()
+            due = [found[bucket] for bucket in sorted(touched) if bucket in found and found[bucket].waiting]
+            if not due:
+                break
+            self._voice.directories(tuple(each.cwd for each in due))
+            done = await work.directories(due)
+            ends.update({end.id: end for end in done})
+            touched = {end.id for end in done if end.succeeded}
+        return tuple(ends.values())
 
     def _waiting(self, request: ExtractRequest) -> dict[str, DirectoryRow]:
         """Directories whose last consolidation did not come to its end."""

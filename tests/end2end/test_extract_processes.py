@@ -1,0 +1,114 @@
+"""Extractions that are killed in the middle, two at once, and over a long rollout. The full counts are a part
+of the campaign."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from helpers.codex_home import talk, thread_id
+from helpers.extraction import CWD, NOW, OTHER, age, extract, ids, memory_of, parts_of, small_home, traces_of
+from helpers.extraction_kills import extractions, run_kills
+from helpers.long_rollouts import write_long
+from reverie.errors import Busy
+from reverie.files.lease import Leases
+from reverie.homes.codex_names import bucket_of
+from reverie.rollouts.run import LEASE_S, directory_lease_name, rollout_lease_name
+
+
+def test_what_a_killed_extraction_left_is_completed_by_the_next(tmp_path: Path) -> None:
+    tally = run_kills(tmp_path, 3, seed=20_261_121)
+    assert tally.problems == []
+    assert tally.kills >= 1
+
+
+def test_of_two_processes_each_rollout_is_extracted_by_one(tmp_path: Path) -> None:
+    maker = small_home(tmp_path / "codex", range(1, 5))
+    for number in range(5, 9):
+        age(maker.rollout(number, talk(number, OTHER, f"Fix the docs, part {number}")), number)
+    job = {"home": str(maker.root), "profile": str(tmp_path / "profile")}
+    with extractions() as run:
+        told = run([job, job])
+    assert None not in told
+    done = Counter(
+        end["threadId"] for one in told for end in one["rollouts"] if end["outcome"] == "completed"
+    )
+    assert done == Counter(ids(*range(1, 9)))
+    assert all(end["outcome"] in ("completed", "unchanged") for one in told for end in one["directories"])
+    assert traces_of(maker.root) == ids(*range(1, 5))
+    assert traces_of(maker.root, OTHER) == ids(*range(5, 9))
+    parts = parts_of(maker.root, tmp_path / "profile")
+    for cwd in (CWD, OTHER):
+        handbook = (memory_of(maker.root, cwd) / "MEMORY.md").read_text()
+        assert handbook.count("(`trace_summaries/") == 4, "it knows every trace"
+    assert not extract(maker.root, tmp_path / "profile").candidates
+    assert len({record.id for record in parts.runs.all()}) == len(parts.runs.all())
+
+
+def test_a_living_holder_is_respected_and_an_expired_one_is_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, profile = small_home(tmp_path / "codex", [1, 2]).root, tmp_path / "profile"
+    parts = parts_of(home, profile)
+    bucket = bucket_of(CWD)
+    with parts.leases.acquire(rollout_lease_name(parts.home_id, thread_id(1)), purpose="test"):
+        held = parts.leases.acquire(
+            directory_lease_name(parts.home_id, bucket), purpose="test", ttl_s=LEASE_S
+        )
+        with held:
+            first = extract(home, profile)
+            assert [end.id for end in first.rollouts] == ids(2)
+            assert [(each.thread.id, each.reason) for each in first.skipped] == [(thread_id(1), "lease-held")]
+            assert first.directories == ()
+            assert not (memory_of(home) / "MEMORY.md").exists()
+            assert "extract.lease-held" in {entry.event for entry in parts.activity.read()}
+    assert extract(home, profile).succeeded
+    assert (memory_of(home) / "MEMORY.md").exists()
+
+    rollout = next((home / "sessions").rglob(f"*{thread_id(1)}.jsonl"))
+    age(rollout, 500)
+    late = parts.leases.acquire(rollout_lease_name(parts.home_id, thread_id(1)), purpose="stuck", ttl_s=0.001)
+    monkeypatch.setattr(Leases, "_extend", lambda *_arguments: True)  # its heart does not beat
+    assert [end.id for end in extract(home, profile).rollouts] == ids(1)
+    monkeypatch.undo()
+    with pytest.raises((Busy, AssertionError)):
+        assert late.renew()
+    late.release()
+
+
+def test_a_lock_of_the_agent_itself_makes_reverie_stand_down(tmp_path: Path) -> None:
+    from helpers.codex_home import LOCKS_TABLE
+
+    maker = small_home(tmp_path / "codex", [1])
+    lock = f"INSERT INTO memory_consolidation_locks VALUES ('{CWD}', 'x', strftime('%s', 'now'))"
+    maker.database("state_5.sqlite", LOCKS_TABLE, lock)
+    result = extract(maker.root, tmp_path / "profile")
+    assert [end.id for end in result.rollouts] == ids(1)
+    assert result.directories == ()
+    assert not (memory_of(maker.root) / "MEMORY.md").exists()
+
+
+def test_a_link_in_place_of_a_memory_is_left_alone(tmp_path: Path) -> None:
+    home = small_home(tmp_path / "codex", [1]).root
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    memory_of(home).parent.parent.mkdir()
+    memory_of(home).parent.symlink_to(elsewhere)
+    result = extract(home, tmp_path / "profile")
+    assert [end.reason for end in result.rollouts] == ["link"]
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_memory_stays_small_over_a_long_rollout(tmp_path: Path) -> None:
+    maker = small_home(tmp_path / "codex", [2])
+    extract(maker.root, tmp_path / "profile")  # what is imported late has been by now
+    age(write_long(maker.rollout(1, talk(1, CWD)), 4 << 20), 1)
+    tracemalloc.start()
+    result = extract(maker.root, tmp_path / "profile", NOW)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [end.id for end in result.rollouts] == ids(1)
+    assert peak < 4 << 20
