@@ -15,7 +15,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from reverie.ui import crash
-from reverie.ui.app import display_problem, logging_to
+from reverie.ui.app import Log, display_problem
 from reverie.ui.crash import CrashReporter, RecentRecords, qt_message
 
 
@@ -108,10 +108,16 @@ def test_the_log_is_written_by_a_thread_of_its_own(tmp_path: Path) -> None:
     from reverie.profile import Profile
 
     profile = Profile.under(tmp_path)
-    with logging_to(profile) as records:
+    with Log(profile) as logged:
+        logging.getLogger("reverie.test").info("said before there was a file")
+        assert not profile.log_file.exists()
+        logged.start_file()
+        logged.start_file()
         logging.getLogger("reverie.test").info("said once")
-        assert any("said once" in line for line in records.lines)
-    assert "said once" in (profile.state / "logs" / "reverie.log").read_text()
+        assert any("said once" in line for line in logged.recent.lines)
+    written = profile.log_file.read_text()
+    assert written.index("said before there was a file") < written.index("said once")
+    assert written.count("said once") == 1
     assert not logging.getLogger("reverie").handlers
 
 

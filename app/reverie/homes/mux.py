@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reverie.errors import Unavailable, mendable_from_os
 from reverie.homes.base import (
@@ -59,8 +59,11 @@ from reverie.homes.reading import (
     read_json,
     read_regular,
 )
-from reverie.transcripts.reading import ReadableTranscript
-from reverie.transcripts.turns import Transcript
+
+if TYPE_CHECKING:
+    from reverie.transcripts.reading import ReadableTranscript
+    from reverie.transcripts.turns import Transcript
+
 
 KIND = "mux"
 CAPS = Caps(

@@ -11,9 +11,7 @@ import contextlib
 import faulthandler
 import gc
 import logging
-import logging.handlers
 import os
-import queue
 import shutil
 import sys
 import tempfile
@@ -32,7 +30,7 @@ from reverie.log_level import asked_by
 from reverie.profile import Profile
 from reverie.ui.crash import CrashReporter, RecentRecords
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import stuck_lanes
+from reverie.ui.jobs import JobControl, stuck_lanes
 from reverie.ui.look import LookControl, read_look
 from reverie.ui.main_window import Beginning, MainWindow
 from reverie.ui.remembered import Remembered, read_remembered
@@ -83,9 +81,9 @@ def run_window(
         shutil.rmtree(scratch, ignore_errors=True)
         return 1 if problem else 0
     try:
-        with logging_to(profile) as records, faults_to(profile):
+        with Log(profile) as logged, faults_to(profile):
             application = make_application()
-            reporter = CrashReporter(records)
+            reporter = CrashReporter(logged.recent)
             reporter.install()
             beginning = Beginning(
                 tuple(homes),
@@ -101,7 +99,7 @@ def run_window(
                 place = Path(remembered.home), workspace_id or remembered.workspace
                 beginning = replace(beginning, homes=place[:1], workspace=place[1], and_found=True)
             try:
-                return _run(application, profile, clock, beginning, screenshot, instance, remembered)
+                return _run(application, profile, clock, beginning, screenshot, instance, remembered, logged)
             finally:
                 reporter.uninstall()
     finally:
@@ -136,6 +134,7 @@ def _run(
     screenshot: Path | None,
     instance: Instance | None,
     remembered: Remembered,
+    logged: Log,
 ) -> int:
     look = LookControl(application)
     look.begin(read_look(profile.settings_file))
@@ -147,6 +146,8 @@ def _run(
 
     def furnished() -> None:
         from reverie.ui.session_store import SessionStore
+
+        window.lanes.history.submit("start the log file", logged.start_in_job, done=_nothing_more)
 
         if screenshot is None:
             stores.append(SessionStore(window, remembered, place=beginning.and_found))
@@ -180,6 +181,10 @@ def _run(
     return code
 
 
+def _nothing_more(_nothing: None) -> None:
+    """What is logged from now on says so itself."""
+
+
 def restore_geometry(window: MainWindow, remembered: Remembered) -> None:
     """Size and place of a window that is not shown yet; Qt keeps it on a screen that is there."""
     if remembered.geometry:
@@ -199,33 +204,72 @@ def display_problem(environment: Mapping[str, str], platform: str) -> str:
     )
 
 
-@contextlib.contextmanager
-def logging_to(profile: Profile) -> Iterator[RecentRecords]:
-    """Log to a file of the profile, written by a thread of its own, and keep the last records in memory."""
-    records = RecentRecords()
-    root = logging.getLogger("reverie")
-    with contextlib.ExitStack() as undo:
-        root.setLevel(logging.DEBUG if asked_by(os.environ) else logging.INFO)
-        root.addHandler(records)
-        undo.callback(root.removeHandler, records)
+class WaitingRecords(logging.Handler):
+    """Keeps records until there is a file for them."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+class Log:
+    """The log of the window: the last records in memory at once, and a file of the profile, written by a
+    thread of its own, from `start_file` on, since what that needs takes time to import. Nothing in between is
+    lost."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.recent = RecentRecords()
+        self._profile = profile
+        self._waiting: WaitingRecords | None = WaitingRecords()
+        self._root = logging.getLogger("reverie")
+        self._undo = contextlib.ExitStack()
+
+    def __enter__(self) -> Log:
+        self._root.setLevel(logging.DEBUG if asked_by(os.environ) else logging.INFO)
+        for handler in (self.recent, self._waiting):
+            assert handler is not None
+            self._root.addHandler(handler)
+            self._undo.callback(self._root.removeHandler, handler)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.start_file()
+        self._undo.close()
+
+    def start_in_job(self, _control: JobControl) -> None:
+        self.start_file()
+
+    def start_file(self) -> None:
+        """From now on into the file as well. Calling it again is harmless."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is None:
+            return
+        import logging.handlers
+        import queue
+
+        self._root.removeHandler(waiting)
         try:
-            profile.ensure(profile.log_file.parent)
+            self._profile.ensure(self._profile.log_file.parent)
             file = logging.handlers.RotatingFileHandler(
-                profile.log_file, maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8"
+                self._profile.log_file, maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8"
             )
         except (OSError, MendableError) as error:
             log.warning("no log file: %s", error)
-        else:
-            undo.callback(file.close)
-            file.setFormatter(logging.Formatter(LOG_FORMAT))
-            passing: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
-            listener = logging.handlers.QueueListener(passing, file)
-            listener.start()
-            undo.callback(listener.stop)
-            handler = logging.handlers.QueueHandler(passing)
-            root.addHandler(handler)
-            undo.callback(root.removeHandler, handler)
-        yield records
+            return
+        self._undo.callback(file.close)
+        file.setFormatter(logging.Formatter(LOG_FORMAT))
+        passing: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
+        for record in waiting.records:
+            passing.put(record)
+        listener = logging.handlers.QueueListener(passing, file)
+        listener.start()
+        self._undo.callback(listener.stop)
+        handler = logging.handlers.QueueHandler(passing)
+        self._root.addHandler(handler)
+        self._undo.callback(self._root.removeHandler, handler)
 
 
 @contextlib.contextmanager

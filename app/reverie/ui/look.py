@@ -17,8 +17,8 @@ from PySide6.QtGui import QFont, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.resources import resource
-from reverie.ui.settings_draft import Window
 from reverie.ui.theme import dark_palette
+from reverie.ui.window_wishes import Window
 
 LARGEST_FONT = 48
 LANGUAGES = ("system", "en", "de")

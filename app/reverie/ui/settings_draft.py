@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from reverie.ui.window_wishes import Window
+
 if TYPE_CHECKING:
     from reverie.settings import Settings
 
@@ -41,15 +43,6 @@ class System1:
     traces: str = "failures"
     keep_count: int = 200
     keep_bytes: int = 100_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """How the window looks, as `settings.WindowSettings` has it."""
-
-    font_size: int = 0
-    language: str = "system"
-    theme: str = "system"
 
 
 @dataclass(frozen=True, slots=True)

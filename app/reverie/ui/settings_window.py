@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QSpinBox, QVBoxLay
 
 from reverie.ui.labels import WrapLabel
 from reverie.ui.look import LARGEST_FONT
-from reverie.ui.settings_draft import Window
 from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.window_wishes import Window
 
 _SMALLEST_FONT = 6
 

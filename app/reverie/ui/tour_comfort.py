@@ -13,9 +13,9 @@ from reverie.profile import Profile
 from reverie.ui.icons import Icons
 from reverie.ui.look import LookControl
 from reverie.ui.main_window import Beginning, MainWindow
-from reverie.ui.settings_draft import Window
 from reverie.ui.settle import is_loaded, select_a_file
 from reverie.ui.theme import dark_palette
+from reverie.ui.window_wishes import Window
 
 Picture = Callable[[str, QWidget | None], None]
 Wait = Callable[[str, Callable[[], bool]], None]

@@ -16,7 +16,7 @@ from PySide6.QtCore import QByteArray, QMimeData, QModelIndex, QObject, Qt, Sign
 
 from reverie.ui import words
 from reverie.ui.memory.file_rules import SIGNS, RuleOf, editable, sign_of
-from reverie.ui.memory.findings import headline, is_marked
+from reverie.ui.memory.finding_words import headline, is_marked
 from reverie.ui.memory.tree_nodes import (
     EMPTY,
     CompanionData,
