@@ -83,6 +83,13 @@ def extraction(directory: Path) -> tuple[list[str], bool]:
     return [*tally.lines(), *told], kept and small and linear and not tally.problems
 
 
+def notes(_directory: Path) -> tuple[list[str], bool]:
+    """Session notes killed at every step of a write; a transcript of 100 MB in bounded memory."""
+    told, kept = _in_full("tests/end2end/test_notes.py", "kills at each step of a write of session notes")
+    more, small = _in_full("tests/unit/transcripts/test_claude_reading.py", "a transcript of 100 MB")
+    return [*told, *more], kept and small
+
+
 def _in_full(tests: str, counts: str) -> tuple[list[str], bool]:
     """Tests that make their full counts in a campaign."""
     done = subprocess.run(
@@ -107,6 +114,7 @@ PARTS: dict[str, Part] = {
     "drafts": drafts,
     "coediting": coediting,
     "writer": writer,
+    "notes": notes,
     "extraction": extraction,
 }
 

@@ -18,6 +18,7 @@ import pytest
 
 from helpers.benches import NOW, Time, contents
 from helpers.claude_transcripts import SESSION, Chat, jsonl, use
+from helpers.isolation import TEST_PROFILE
 from helpers.model_runs import MODEL, Wire, write_settings
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.notes_home import notes_file, session_path
@@ -37,6 +38,18 @@ OTHER = "1b2c3d4e-1111-4222-8333-444455556666"
 TEMPLATE = default_template()
 WORKLOG = "_What was tried and done, step by step, one short line each_\n"
 STATE = "_What is being worked on right now, what is still open, what comes next_\n"
+STEPS = (
+    "journal",
+    "temp",
+    "fsync",
+    "replace",
+    "usage",
+    "coverage",
+    "applied",
+    "history-objects",
+    "history-ref",
+)
+"""Where a run that writes can be killed."""
 SECRET = "sk-ant-api03-" + "a1B2" * 20
 
 
@@ -208,8 +221,9 @@ def test_a_model_that_breaks_the_notes_is_reminded_once_and_then_thrown_away(
             assert trace["verdict"] == "rejected"
 
 
+@pytest.mark.parametrize("step", STEPS if TEST_PROFILE == "campaign" else ("journal", "replace"))
 def test_a_kill_at_any_step_leaves_old_or_new_notes_and_the_next_run_works(
-    home: Path, profile: Path, run: Run
+    home: Path, profile: Path, run: Run, step: str
 ) -> None:
     say(home, ("One", "First.", 800))
     assert run("notes", "--session", SESSION)["success"]
@@ -227,22 +241,22 @@ def test_a_kill_at_any_step_leaves_old_or_new_notes_and_the_next_run_works(
         "sys.exit(main(sys.argv[1:]))\n"
     )
     options = ["--profile", str(profile), "--now", str(NOW), "--home", str(home), "--json"]
-    for step in ("journal", "replace"):
-        killed = subprocess.run(
-            [sys.executable, "-c", code, step, *options, "notes", "--session", SESSION, "--force"],
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-        left = file.read_text(encoding="utf-8")
-        assert left.encode() == old or "Two → Second." in left
-        assert structure_of(left) == structure_of(TEMPLATE)
+    killed = subprocess.run(
+        [sys.executable, "-c", code, step, *options, "notes", "--session", SESSION],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    left = file.read_text(encoding="utf-8")
+    assert left.encode() == old or "Two → Second." in left
     assert run("notes", "--session", SESSION)["success"]
     text = file.read_text(encoding="utf-8")
     assert text.count("Two → Second.") == 1
+    assert structure_of(text) == structure_of(TEMPLATE)
     assert [path.name for path in file.parent.iterdir()] == ["summary.md"]
-    assert "interrupted" in [one["outcome"] for one in run("runs")]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert not [one for one in run("runs") if one["outcome"] == "running"]
 
 
 def test_several_sessions_at_once_by_several_services(home: Path, profile: Path) -> None:

@@ -4,11 +4,13 @@ section 10)."""
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from helpers.claude_transcripts import SESSION, Chat, name_of, use
+from helpers.claude_transcripts import SESSION, Chat, jsonl, name_of, use
+from helpers.isolation import TEST_PROFILE
 from reverie.errors import Unavailable
 from reverie.transcripts.claude import (
     Usage,
@@ -17,6 +19,7 @@ from reverie.transcripts.claude import (
     session_id_of,
     usage_in,
 )
+from reverie.transcripts.claude_facts import SessionScan
 from reverie.transcripts.claude_reading import ClaudeReadable
 from reverie.transcripts.reading import Message, Reading
 
@@ -211,6 +214,27 @@ def test_titles_follow_the_agents_order_and_the_last_one_wins(tmp_path: Path) ->
     )
     with pytest.raises(FileNotFoundError):
         session_head(tmp_path / "none.jsonl")
+
+
+def test_a_large_transcript_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
+    megabytes = 100 if TEST_PROFILE == "campaign" else 3
+    path = tmp_path / f"{SESSION}.jsonl"
+    chat = Chat()
+    with path.open("w", encoding="utf-8") as file:
+        while file.tell() < megabytes << 20:
+            chat.turn("Go", "word " * 2_000, tokens=10, tools=1)
+            chat.results(("none", "x" * 20_000))
+            file.write(jsonl(chat.lines) + "\n")
+            chat.lines.clear()
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in ClaudeReadable(path).messages(Reading()))
+        SessionScan(path).update()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert count > megabytes * 50
+    assert peak < megabytes * 100_000 + 500_000
 
 
 def test_only_names_of_sessions_are_sessions(tmp_path: Path) -> None:
