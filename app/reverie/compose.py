@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.homes.base import Home
-from reverie.homes.discovery import FoundHome, discover, open_home
+from reverie.homes.discovery import FoundHome, discover, discover_projects, open_home
 from reverie.homes.identity import HomeRegistry
 from reverie.profile import Profile
 from reverie.resources import resource
@@ -33,6 +33,14 @@ def discover_homes(
 ) -> tuple[FoundHome, ...]:
     """The agents' homes of this user."""
     return discover(os.environ if env is None else env, Path.home() if home_dir is None else home_dir)
+
+
+def discover_all(
+    profile: Profile, env: Mapping[str, str] | None = None, home_dir: Path | None = None
+) -> tuple[FoundHome, ...]:
+    """The agents' homes of this user, then the stores in the projects that those list."""
+    found = discover_homes(env, home_dir)
+    return (*found, *discover_projects(found, home_dir or Path.home(), profile.homes_cache))
 
 
 def open_parts(path: Path, profile: Profile, clock: Clock) -> HomeParts:

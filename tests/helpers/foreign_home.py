@@ -71,6 +71,7 @@ class ForeignHome:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.rules: dict[str, FileRule] = {}
+        self.said: dict[str, str] = {}
 
     @property
     def label(self) -> str:
@@ -129,6 +130,9 @@ class ForeignHome:
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         return self.rules.get(f"{root.key}/{rel}", EDITABLE)
+
+    def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
+        return self.said.get(f"{root.key}/{rel}")
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         return "memory"

@@ -82,12 +82,12 @@ def _window(session: Session) -> int:
 
 def _homes(session: Session) -> int:
     from reverie.cli.context import only_home
-    from reverie.compose import adopt_home, discover_homes, open_parts
+    from reverie.compose import adopt_home, discover_all, open_parts
 
     given = session.arguments.home
     if session.arguments.adopt:
         adopt_home(only_home(given), session.arguments.adopt, session.profile, session.clock)
-    roots = given if given else [found.root for found in discover_homes()]
+    roots = given if given else [found.root for found in discover_all(session.profile)]
     homes: list[dict[str, Any]] = []
     errors: list[MendableError] = []
     for root in roots:

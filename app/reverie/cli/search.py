@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 def search(session: Session) -> int:
     """Bring the index up to date, then ask it. Finding nothing is no failure."""
-    from reverie.compose import discover_homes, open_parts
+    from reverie.compose import discover_all, open_parts
     from reverie.services.search import COUNT, SearchDesk
 
     given = session.arguments.home
-    roots = list(given) if given else [found.root for found in discover_homes()]
+    roots = list(given) if given else [found.root for found in discover_all(session.profile)]
     desk = SearchDesk()
     errors: list[MendableError] = []
     for root in roots:

@@ -78,8 +78,7 @@ class RootedDirectory:
     """The files below `root`, which may be missing and may itself be a symlink."""
 
     def __init__(self, root: Path, *, without: str = "") -> None:
-        """`without`: a walk leaves out what lies directly in the root under a name that this regular
-        expression matches in full."""
+        """`without`: a walk leaves out what this regular expression matches in full, by its path."""
         self.root = root
         self._leaves_out = re.compile(without).fullmatch if without else lambda _name: None
 
@@ -264,12 +263,11 @@ class RootedDirectory:
         try:
             with opened_below(root, rel.split("/") if rel else []) as directory:
                 for item in sorted(directory.names(), key=lambda item: _utf16(item.name), reverse=True):
-                    if item.name.startswith(".") or (not rel and self._leaves_out(item.name)):
+                    child = f"{rel}/{item.name}" if rel else item.name
+                    if item.name.startswith(".") or self._leaves_out(child):
                         continue
                     with contextlib.suppress(FileNotFoundError):
-                        entry = _entry(
-                            f"{rel}/{item.name}" if rel else item.name, item.stat(follow_symlinks=False)
-                        )
+                        entry = _entry(child, item.stat(follow_symlinks=False))
                         if entry.kind != "other":
                             found.append(entry)
         except (FileNotFoundError, NotADirectoryError, SwappedError):

@@ -109,8 +109,8 @@ class ScopeContext:
 class ScopeRoot:
     """One directory of memories. `key` names it inside its home for ever: `global`, `project/<dirName>`,
     `workspace/<id>`. `usage_prefix` begins the logical keys of its files; None where nobody knows the
-    owner. `without`: what lies directly in the directory under a name that this regular expression matches
-    in full belongs to other roots; empty for none."""
+    owner. `without`: what this regular expression matches in full, by its path below the directory, belongs
+    to other roots or is the agent's housekeeping, with all below it; empty for none."""
 
     scope: Scope
     key: str
@@ -119,8 +119,12 @@ class ScopeRoot:
     without: str = ""
 
     def leaves_out(self, rel: str) -> bool:
-        """Whether `rel` belongs to another root."""
-        return bool(self.without) and re.fullmatch(self.without, rel.partition("/")[0]) is not None
+        """Whether `rel` is none of this root's memories."""
+        if not self.without:
+            return False
+        parts = rel.split("/")
+        paths = ("/".join(parts[:length]) for length in range(1, len(parts) + 1))
+        return any(re.fullmatch(self.without, path) for path in paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,6 +454,10 @@ class Home(Protocol):
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
         """What a consolidation of this context takes beside Reverie's own lease; None: this agent has none,
         or there is nothing to consolidate."""
+
+    def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
+        """What a record says, in words and as Markdown; None for a file that is shown as it is. Such a file
+        is not `editable`. Pure: `data` is what the file holds."""
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         """The logical key of a file in the usage sidecar; `rel` uses `/`. None where the owner is unknown."""

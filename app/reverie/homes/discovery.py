@@ -7,12 +7,14 @@ arguments; the disk is only looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.errors import Unavailable
-from reverie.homes import claude_names, codex_names, mux, mux_location
+from reverie.homes import claude_names, codex_names, loki_names, mux, mux_location
 from reverie.homes.base import Home
 from reverie.homes.reading import is_directory
 
@@ -30,10 +32,18 @@ class HomeKind:
 
 @dataclass(frozen=True, slots=True)
 class FoundHome:
-    """A home that exists on this machine and can be opened."""
+    """A home that exists on this machine and can be opened. `of_project`: it lies in a project, and is of
+    that one alone."""
 
     root: Path
     kind: str
+    of_project: bool = False
+
+
+def _loki_home(root: Path, _cache: Path | None) -> Home:
+    from reverie.homes.loki import LokiHome, claude_home  # late, as below
+
+    return LokiHome(loki_names.store_of(root) or root, claude=claude_home(os.environ, Path.home()))
 
 
 def _codex_home(root: Path, cache: Path | None) -> Home:
@@ -58,6 +68,10 @@ KINDS: tuple[HomeKind, ...] = (
         lambda root, _cache: mux.MuxHome(root),
         mux_location.existing_home_roots,
     ),
+    # A project is taken for the store in it; where these are, `discover_projects` finds out.
+    HomeKind(
+        loki_names.KIND, lambda root: loki_names.store_of(root) is not None, _loki_home, lambda _e, _d: ()
+    ),
 )
 
 
@@ -70,6 +84,28 @@ def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
             if kind.detect(root):
                 found.setdefault(root.resolve(), FoundHome(root.absolute(), kind.kind))
     return tuple(found.values())
+
+
+def discover_projects(
+    found: Iterable[FoundHome], home_dir: Path, cache: Path | None = None
+) -> tuple[FoundHome, ...]:
+    """The stores that lie in projects: of those that the homes `found` list, and of those in loki-mode's own
+    list; each real directory once. Dearer than `discover`: it reads what the homes list."""
+    stores: dict[Path, FoundHome] = {}
+    for project in (*_listed_projects(found, cache), *loki_names.indexed_projects(home_dir)):
+        store = loki_names.store_of(project)
+        if store is not None:
+            stores.setdefault(store.resolve(), FoundHome(store.absolute(), loki_names.KIND, of_project=True))
+    return tuple(stores.values())
+
+
+def _listed_projects(found: Iterable[FoundHome], cache: Path | None) -> Iterator[Path]:
+    kinds = {kind.kind: kind for kind in KINDS}
+    for home in found:
+        with contextlib.suppress(Unavailable):  # said when it is opened itself
+            for project in kinds[home.kind].open(home.root, cache).contents().projects:
+                if Path(project.path).is_absolute():
+                    yield Path(project.path)
 
 
 def open_home(path: Path, cache: Path | None = None) -> Home:

@@ -6,16 +6,20 @@ has to answer at once begins here.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+
+from reverie.homes.reading import read_regular
 
 KIND = "loki"
 STORE = ".loki"
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 CRASH_NAME = re.compile(r"(?:[0-9a-f]{64}|scruberror)-[0-9]+\.json")
 NAMESPACE = re.compile(r"[A-Za-z0-9_-]+")
+_LARGEST_LIST = 4 << 20
 _OWN_PARTS = ("episodic", "semantic", "skills")
 _OWN_BOOKS = ("timeline.json", "index.json")
 
@@ -38,6 +42,20 @@ def store_of(directory: Path) -> Path | None:
 def memory_root(project: Path, env: Mapping[str, str]) -> Path:
     """Where the agent keeps a project's memories under this environment; it need not exist."""
     return project / (env.get("LOKI_MEMORY_BASE_PATH") or f"{STORE}/memory")
+
+
+def indexed_projects(home_dir: Path) -> tuple[Path, ...]:
+    """The projects in the agent's own list (formats/loki.md section 12); none where it cannot be read."""
+    path = home_dir / STORE / "knowledge" / "project-index.json"
+    try:
+        document = json.loads(read_regular(path, _LARGEST_LIST))
+    except (OSError, ValueError, RecursionError):
+        return ()
+    listed = document.get("projects") if isinstance(document, dict) else None
+    paths = (
+        each.get("path") for each in (listed if isinstance(listed, list) else ()) if isinstance(each, dict)
+    )
+    return tuple(Path(path) for path in paths if isinstance(path, str) and Path(path).is_absolute())
 
 
 def namespaces(memory: Path) -> tuple[str, ...]:

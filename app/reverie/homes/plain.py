@@ -88,6 +88,9 @@ class PlainHome:
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
         return None
 
+    def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
+        return None
+
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         if root.usage_prefix is None:
             return None

@@ -139,9 +139,9 @@ class Scanner:
                     for entry in directory.names():
                         if entry.name.startswith("."):
                             continue
-                        if not at and self._without and re.fullmatch(self._without, entry.name):
-                            continue
                         child = f"{at}/{entry.name}" if at else entry.name
+                        if self._without and re.fullmatch(self._without, child):
+                            continue
                         self._take_entry(directory, entry, child, stack)
             except (OSError, SwappedError) as error:
                 self.found.unreadable[at] = _reason(error)

@@ -149,10 +149,11 @@ def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
             rels.add(tuple(path[len(inside) :].split(os.sep)))  # noqa: PTH206
         elif path == directory or inside.startswith(path.rstrip(os.sep) + os.sep):
             return {""}
+    left_out = re.compile(source.without).fullmatch if source.without else None
     return {
         "/".join(parts)
         for parts in rels
         if not any(part.startswith(".") for part in parts)
-        and not (source.without and re.fullmatch(source.without, parts[0]))
+        and not (left_out and any(left_out("/".join(parts[:end])) for end in range(1, len(parts) + 1)))
         and not any(parts[:length] in rels for length in range(1, len(parts)))
     }

@@ -116,7 +116,7 @@ class Scanner:
         folders: list[str] = []
         for entry in entries:
             name = entry.name
-            if name.startswith(".") or (not rel and self._left_out is not None and self._left_out(name)):
+            if name.startswith(".") or (self._left_out is not None and self._left_out(prefix + name)):
                 continue
             try:
                 if entry.is_file(follow_symlinks=False):

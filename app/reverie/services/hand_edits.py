@@ -19,7 +19,7 @@ from reverie.files.atomic import is_temporary
 from reverie.homes.base import ScopeContext, ScopeRoot
 from reverie.memory.paths import MemoryPath
 from reverie.memory.scope_files import ScopeFiles
-from reverie.memory.store import MemoryStore
+from reverie.memory.store import MemoryStore, sha256_of_text
 from reverie.memory.usage import Usage
 from reverie.services.hand_changes import HandChanges
 from reverie.services.parts import HomeParts
@@ -50,6 +50,16 @@ class HandEdits:
         home = self._parts.home
         text = file_text(str(parsed), data, mtime_ns=entry.mtime_ns, cap=home.caps.file_bytes)
         rule = home.file_rule(root, parsed.rel)
+        said = home.rendered(root, parsed.rel, data)
+        if said is not None:
+            return replace(
+                text,
+                content=said,
+                sha256=sha256_of_text(said),
+                read_only=rule.sentence,
+                newline="\n",
+                bom=False,
+            )
         return text if rule.kind == "editable" else replace(text, read_only=rule.sentence)
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:

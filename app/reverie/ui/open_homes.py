@@ -114,6 +114,26 @@ class OpenHomes(QObject):
             self.none_found.emit()
         for root in found.roots:
             self.open(root)
+        if found.roots:
+            self._discover_projects()
+
+    def _discover_projects(self) -> None:
+        """Open the stores in the projects of these homes, after the homes: it takes longer."""
+        profile = self._profile
+
+        def work(_control: JobControl) -> _Found:
+            from reverie.compose import discover_all
+
+            return _Found(tuple(found.root for found in discover_all(profile) if found.of_project))
+
+        def failed(error: MendableError) -> None:
+            self.failed.emit("", error)
+
+        self._lanes.scan.submit("look for projects' stores", work, done=self._on_stores, failed=failed)
+
+    def _on_stores(self, found: _Found) -> None:
+        for root in found.roots:
+            self.open(root)
 
     def _on_opened(self, opened: Opened) -> None:
         if self._was_moved(opened.info):

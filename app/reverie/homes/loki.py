@@ -1,0 +1,207 @@
+"""The home of one project of loki-mode: its `.loki` (formats/loki.md).
+
+One project, whose scope is `.loki/memory`, namespaces in it as folders. Records are shown as what they say
+(`homes.loki_text`) and changed field by field through `services.records`, under the store's own locks; notes
+are edited as any memory. Housekeeping (locks, halves of writes, the log of errors) is not shown. Crash
+records lie beside the memories; `failures.crash` reads them.
+
+The home is only read: opening the store with the agent's own library creates files, and so it is not used.
+Failure: as `homes.base` says; an odd record hides no other.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from reverie.homes.base import (
+    Caps,
+    FileRule,
+    HomeContents,
+    Project,
+    ProjectGap,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+    Source,
+    StatusLine,
+    WatchedPlace,
+)
+from reverie.homes.loki_names import KIND, STORE, namespaces
+from reverie.homes.loki_records import moment, read_object, text_of
+from reverie.homes.loki_text import rendered
+from reverie.homes.plain import PlainHome, no_workspace
+from reverie.homes.reading import directory_names, is_directory, is_file
+from reverie.transcripts.reading import ReadableTranscript
+
+CAPS = Caps(
+    file_bytes=32 << 20,
+    files_per_scope=100_000,
+    description_chars=200,
+    description_prefix_bytes=4096,
+    view_depth=3,
+)
+"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
+
+HOUSEKEEPING = r"(?:.*/)?(?:[^/]*\.lock|\.[^/]*)"
+"""What is no memory: lock files and hidden files."""
+
+_SESSION = re.compile(r"[0-9A-Fa-f-]{8,64}")
+_FOLDERS = ("episodic", "semantic", "skills")
+_DERIVED = ("index.json", "timeline.json")
+_RECORD = "This is a record of the agent. Its fields are changed one by one; its text is made from them."
+_DERIVED_FROM = "The agent derives this file from its records again and again; a change would be lost."
+_RENDERING = "The agent makes this file from the skill's record beside it; a change would be lost."
+_KEPT = "The agent keeps this file for itself."
+
+
+class LokiHome(PlainHome):
+    """The store of one project; see `homes.base.Home` for what each member promises."""
+
+    kind = KIND
+    caps = CAPS
+
+    def __init__(self, root: Path, *, claude: Path | None = None) -> None:
+        """`claude`: the home of Claude Code, whose transcripts the store points to."""
+        super().__init__(root)
+        self._claude = claude
+
+    @property
+    def project(self) -> Path:
+        """The directory that the store belongs to."""
+        return self._root.parent
+
+    def contents(self) -> HomeContents:
+        self._require_available()
+        name = self.project.name if self._root.name == STORE else self._root.name
+        return HomeContents((Project(str(self.project), name or str(self.project), ()),))
+
+    def context(
+        self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
+    ) -> ScopeContext:
+        self._require_available()
+        if project_given and not project_path:
+            return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
+        return ScopeContext(workspace_id, str(self.project), None)
+
+    def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
+        self._require_available()
+        if scope is Scope.WORKSPACE:
+            raise no_workspace("loki-mode")
+        if scope is Scope.GLOBAL:
+            raise ScopeUnavailable(
+                scope,
+                None,
+                "There is no global memory here.",
+                cause="loki-mode keeps the memories of each project in that project.",
+            )
+        if context.project_path is None and not context.store:
+            raise ScopeUnavailable(
+                scope,
+                context.project_gap or ProjectGap.NO_PROJECT,
+                "There is no project memory here.",
+                cause="No project is chosen.",
+                next_step="Choose the project.",
+            )
+        return self._memory_root()
+
+    def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
+        self._require_available()
+        return (self._memory_root(),) if is_directory(self.memory) else ()
+
+    def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
+        """Sheet section 13. Markdown notes are for editing; what is not told here, too."""
+        parts = rel.split("/")
+        if parts[-1] in _DERIVED and len(parts) <= 2:
+            return FileRule("generated", _DERIVED_FROM)
+        if "handoffs" in parts or "ledgers" in parts:
+            return FileRule("read-only", _KEPT)
+        if "skills" in parts and parts[-1].endswith(".md"):
+            return FileRule("generated", _RENDERING)
+        if parts[-1].endswith((".json", ".jsonl")):
+            return FileRule("read-only", _RECORD)
+        if parts[-1] in _FOLDERS or "vectors" in parts or "episodic" in parts:
+            return FileRule("read-only", _KEPT)
+        if re.match(r"memory\.db(?:-wal|-shm)?\Z", parts[-1]):
+            return FileRule("read-only", _KEPT)
+        return FileRule()
+
+    def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
+        return rendered(rel, data)
+
+    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
+        problems: list[str] = []
+        last = read_object(self._root / "state" / "LAST_ERROR.json", problems)
+        if not last:
+            return ()
+        at = moment(last.get("timestamp"))
+        told = " ".join((text_of(last.get("error_class")) or "an error").replace("_", " ").split())
+        iteration = text_of(last.get("iteration"))
+        text = f"{told} in iteration {iteration}." if iteration else f"{told}."
+        return (
+            StatusLine(
+                Scope.PROJECT,
+                "loki-mode last error",
+                text[:1].upper() + text[1:],
+                "warn",
+                None if at is None else at // 1000,
+            ),
+        )
+
+    def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
+        """The transcript of Claude Code that the store names, where it is there: loki-mode keeps none."""
+        self._require_available()
+        session = read_object(self._root / "state" / "claude-session.json", []) or {}
+        name = text_of(session.get("claude_session_uuid"))
+        if self._claude is None or not _SESSION.fullmatch(name):
+            return ()
+        projects = self._claude / "projects"
+        paths = (projects / directory / f"{name}.jsonl" for directory in directory_names(projects, []))
+        path = next((each for each in paths if is_file(each)), None)
+        if path is None:
+            return ()
+        try:
+            status = path.stat()
+        except OSError:
+            return ()
+        updated_at = status.st_mtime_ns // 1_000_000
+        return (
+            Source(
+                name,
+                "session",
+                path,
+                project_path=str(self.project),
+                updated_at=updated_at,
+                size=status.st_size,
+            ),
+        )
+
+    def open_source(self, source: Source) -> ReadableTranscript:
+        from reverie.transcripts.claude_reading import ClaudeReadable
+
+        return ClaudeReadable(source.path)
+
+    def watched(self) -> tuple[WatchedPlace, ...]:
+        state = WatchedPlace(self._root / "state", ("LAST_ERROR.json", "claude-session.json"))
+        return (WatchedPlace(self._root, ("memory", "crash", "state")), state)
+
+    @property
+    def memory(self) -> Path:
+        """The memory root."""
+        return self._root / "memory"
+
+    def namespaces(self) -> tuple[str, ...]:
+        """The folders that repeat the tree of memories."""
+        return namespaces(self.memory)
+
+    def _memory_root(self) -> ScopeRoot:
+        return ScopeRoot(
+            Scope.PROJECT, "project/memory", self.memory, "project/memory:", without=HOUSEKEEPING
+        )
+
+
+def claude_home(env: dict[str, str] | os._Environ[str], home_dir: Path) -> Path:
+    """Where Claude Code keeps its transcripts."""
+    return Path(env["CLAUDE_CONFIG_DIR"]) if env.get("CLAUDE_CONFIG_DIR") else home_dir / ".claude"
