@@ -185,6 +185,7 @@ def test_a_hint_follows_the_colours_of_the_system(qtbot: Any, qapp: QApplication
     asked.show()
     light = qapp.palette()
     qapp.setPalette(dark_palette())
+    qapp.processEvents()
     shown = asked.hint.palette().color(asked.hint.foregroundRole())
     qapp.setPalette(light)
     assert shown == theme_of(dark_palette()).dim_window
