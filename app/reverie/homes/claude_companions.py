@@ -30,6 +30,11 @@ _IMPORT = re.compile(r"(?:^|(?<=\s))@((?:[^\s\\]|\\ )+)")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _PATHS = re.compile(r"\A\ufeff?---\r?\n(?:(?!---).*\n)*?paths[ \t]*:", re.MULTILINE)
 
+# Credentials are never opened, whatever file names one as an import or links to it.
+_SECRET_NAMES = frozenset({".credentials.json", ".claude.json", "auth.json", ".netrc", ".git-credentials"})
+_SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg"})
+_IMPORTING = (".md", ".mdc", ".txt")
+
 _SOME_FILES = "Loaded only for the files that its front matter names."
 _APPROVED = "Outside of the project: loaded only once its import was approved."
 _MANAGED = "Set by an administrator for everybody on this machine."
@@ -92,8 +97,11 @@ class _Order:
         real = os.path.realpath(path)
         if not (there or expected) or real in self._seen or len(self.found) >= _MOST_FILES:
             return
+        if _is_secret(Path(real)):
+            return
         self._seen.add(real)
-        said = _read(path) if there and imports else ((), False)
+        reads = there and imports and path.suffix.lower() in _IMPORTING
+        said = _read(path) if reads else ((), False)
         if said[1]:
             note = f"{_SOME_FILES} {note}".strip()
         self.found.append(Companion(scope, path, label, there, note))
@@ -124,6 +132,10 @@ class _Order:
         if path.is_relative_to(self._machine.home_dir):
             return f"~/{path.relative_to(self._machine.home_dir).as_posix()}"
         return str(path)
+
+
+def _is_secret(path: Path) -> bool:
+    return path.name in _SECRET_NAMES or not _SECRET_FOLDERS.isdisjoint(path.parts)
 
 
 def imports_in(text: str) -> tuple[str, ...]:

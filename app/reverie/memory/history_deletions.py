@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reverie.homes.base import COMPANIONS
+from reverie.memory.companion_places import is_of_companions
 from reverie.memory.history_commits import Commit, StoredCommit
 from reverie.memory.history_log import Place
 from reverie.memory.history_repository import DamagedError, Repository
@@ -84,7 +84,7 @@ def _gone(repository: Repository, stored: StoredCommit, parent: StoredCommit) ->
             came[now.id] += 1
         elif now is None and then is not None:
             place = Place(key_of(names[0]), rel_of(names[2:]))
-            if place.key != COMPANIONS:
+            if not is_of_companions(place.key):
                 gone.append((place, then))
     for place, leaf in sorted(gone, key=lambda each: each[0]):
         if came[leaf.id] > 0:

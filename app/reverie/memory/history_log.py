@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from reverie.homes.base import COMPANIONS
+from reverie.memory.companion_places import is_of_companions
 from reverie.memory.history_commits import Commit, StoredCommit
 from reverie.memory.history_names import escape_rel
 from reverie.memory.history_objects import TreeEntry
@@ -183,7 +183,7 @@ class _Step:
                 if len(names) < 3 or names[1] != FILES:
                     continue
                 place = Place(key_of(names[0]), rel_of(names[2:]))
-                if place.key == COMPANIONS:
+                if is_of_companions(place.key):
                     continue  # no memory ever was one, whatever they have in common
                 if now is None and before is not None:
                     self._leaves["gone"].append((place, before))

@@ -20,6 +20,7 @@ from reverie.clock import Clock
 from reverie.homes.base import COMPANIONS, Home, ScopeRoot
 from reverie.memory.agent_writes import AgentWrites
 from reverie.memory.attribution import OUTSIDE
+from reverie.memory.companion_places import CompanionPlace, companion_place
 from reverie.memory.history import History, SnapshotSource
 from reverie.memory.history_shares import SeenChange
 from reverie.memory.sharing import Sharing
@@ -63,24 +64,29 @@ class Snapshots:
         )
         sharing.log(self._clock())
 
-    def _sharing(self) -> Sharing:
+    def _sharing(self, companion: CompanionPlace | None = None) -> Sharing:
         directories = {root.key: root.directory for root in self._home.roots()}
         directories[COMPANIONS] = self._home.root
+        if companion is not None:
+            directories[companion.key] = companion.directory
         return Sharing(self._actors, self._agent, directories)
 
-    def record_companion(self, rel: str, *, actor: str, source: str, run_id: str | None = None) -> str | None:
-        """Commit one companion (`rel` is below the home) as it stands now; None where nothing changed."""
+    def record_companion(
+        self, path: str | Path, *, actor: str, source: str, run_id: str | None = None
+    ) -> str | None:
+        """Commit one companion (below the home, or an absolute path) as it stands now; None where nothing
+        changed."""
+        place = companion_place(self._home.root, self._home.root / path)
         head = self.history.head()
-        known = set(self.history.files(head, COMPANIONS)) if head is not None else set()
-        directory = self._home.root
-        names = [name for name in sorted(known | {rel}) if (directory / name).is_file()]
+        known = set(self.history.files(head, place.key)) if head is not None else set()
+        names = [name for name in sorted(known | {place.rel}) if (place.directory / name).is_file()]
         # Before a change of ours, what is new there is whoever's the log and the transcripts say.
-        sharing = self._sharing() if actor == OUTSIDE else None
+        sharing = self._sharing(place) if actor == OUTSIDE else None
         commit = self.history.snapshot(
-            [SnapshotSource(COMPANIONS, directory, names)],
+            [SnapshotSource(place.key, place.directory, names)],
             actor=actor,
             source=source,
-            subject=f"Companion {rel}",
+            subject=f"Companion {path}",
             run_id=run_id,
             share=sharing.share if sharing is not None else None,
         )

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.files.directory import Directory
-from reverie.homes.base import COMPANIONS, ScopeContext
+from reverie.homes.base import ScopeContext
+from reverie.memory.companion_places import companion_place
 from reverie.memory.sharing import AGENT
 from reverie.memory.store import sha256_of_bytes
 
@@ -24,12 +25,13 @@ def author_of(
 ) -> str:
     """The actor; empty: nobody that is known. `sha256` is the content's, `companion` a file beside the
     memories, in place of `path`."""
-    file, key, rel = companion, COMPANIONS, ""
+    file = companion
     if file is None:
         parsed, root, _files = parts.store(context, actor="user").resolve(path)
         file, key, rel = root.directory / parsed.rel, root.key, parsed.rel
-    elif file.is_relative_to(parts.home.root):
-        rel = file.relative_to(parts.home.root).as_posix()
+    else:
+        place = companion_place(parts.home.root, file)
+        key, rel = place.key, place.rel
     found = parts.actors.actor_of(file, sha256)
     if found is not None:
         return found.actor

@@ -1,22 +1,27 @@
 """Companions: files the agent loads beside its memories. Shown and editable by a person, never touched by a
 run.
 
-They lie inside the home, under names the home gives; the same containment and compare-and-swap apply as for
-memories, and the history keeps the version before.
+The home says which there are: files inside of it, and files of a project, which lie outside. The same
+containment and compare-and-swap apply as for memories, below the home or, outside of it, the file's own
+directory; the history keeps the version before (`memory.companion_places`).
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.lock import file_lock
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import COMPANIONS, Companion
+from reverie.files.watch_plan import WatchTarget
+from reverie.homes.base import Companion
+from reverie.memory.companion_places import companion_place
 from reverie.memory.store import sha256_of_bytes, sha256_of_text
 from reverie.services.parts import HomeParts
 from reverie.services.texts import file_text
 from reverie.services.views import FileText
-
-HISTORY_KEY = COMPANIONS
 
 
 class CompanionFiles:
@@ -24,19 +29,19 @@ class CompanionFiles:
 
     def __init__(self, parts: HomeParts) -> None:
         self._parts = parts
-        self._files = RootedDirectory(parts.home.root)
 
     def read(self, companion: Companion) -> FileText:
         """The file's text; a companion that does not exist yet reads as empty."""
-        rel = self._rel(companion)
-        entry = self._files.entry(rel)
-        data = b"" if entry is None else self._files.read(rel)
+        files, rel = self._place(companion)
+        entry = files.entry(rel)
+        data = b"" if entry is None else files.read(rel)
         return file_text(companion.label, data, mtime_ns=0 if entry is None else entry.mtime_ns, cap=None)
 
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
         """Compare-and-swap; `None` and the hash of the empty text both create a missing file. Bytes that are
         no valid UTF-8 are never rewritten."""
-        rel, data = self._rel(companion), _encoded(companion, content)
+        files, rel = self._place(companion)
+        data = _encoded(companion, content)
         expected = sha256_of_text("") if expected_sha256 is None else expected_sha256
 
         def compare(current: bytes | None) -> None:
@@ -52,18 +57,45 @@ class CompanionFiles:
             )
 
         with file_lock(self._parts.profile.locks, companion.path):
-            self._parts.snapshots.record_companion(rel, actor="outside", source="before a change")
-            self._files.write(rel, data, before_replace=compare)
-        self._parts.snapshots.record_companion(rel, actor="user", source="by hand")
+            kept = self._kept(companion)
+            self._parts.snapshots.record_companion(kept, actor="outside", source="before a change")
+            files.write(rel, data, before_replace=compare)
+        self._parts.snapshots.record_companion(kept, actor="user", source="by hand")
         return self.read(companion)
 
-    def _rel(self, companion: Companion) -> str:
-        try:
-            return companion.path.relative_to(self._parts.home.root).as_posix()
-        except ValueError:
+    def _kept(self, companion: Companion) -> Path:
+        """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
+        path = companion.path
+        if not path.is_symlink():
+            return path
+        real = Path(os.path.realpath(path))
+        return (
+            path.parent / real.relative_to(os.path.realpath(path.parent)) if _is_below(real, path) else path
+        )
+
+    def _place(self, companion: Companion) -> tuple[RootedDirectory, str]:
+        place = companion_place(self._parts.home.root, companion.path)
+        if place.directory != self._parts.home.root and not place.directory.is_dir():
+            # A save would make it, and nobody asked for a directory in a project.
             raise Unavailable(
-                f"{companion.label} lies outside the home.", next_step="Edit it there."
-            ) from None
+                f"{companion.label} cannot be reached.",
+                cause=f"{place.directory} is not there.",
+                next_step="Bring it back, or make it.",
+            )
+        return RootedDirectory(place.directory), place.rel
+
+
+def _is_below(real: Path, link: Path) -> bool:
+    return real.is_relative_to(os.path.realpath(link.parent))
+
+
+def companion_targets(companions: Iterable[Companion], watched: Collection[Path]) -> list[WatchTarget]:
+    """What to watch for companions in directories that are not `watched` already: only these files there."""
+    names: dict[Path, list[str]] = {}
+    for companion in companions:
+        if companion.path.parent not in watched:
+            names.setdefault(companion.path.parent, []).append(companion.path.name)
+    return [WatchTarget(directory, recursive=False, only=tuple(only)) for directory, only in names.items()]
 
 
 def _encoded(companion: Companion, content: str) -> bytes:

@@ -344,6 +344,7 @@ class Workbench:
         """The watched set: every memory root (those of `context` also while they do not exist yet), their
         parents, sidecars, companions, the records and traces of runs, and what was decided."""
         from reverie.files.watch import WatchTarget
+        from reverie.services.companions import companion_targets
 
         home = self.parts.home
         targets = {root.directory: WatchTarget(root.directory, recursive=True) for root in home.roots()}
@@ -354,6 +355,9 @@ class Workbench:
             for place in home.watched()
             if place.directory not in targets
         ]
+        if context is not None:
+            seen = {target.path for target in (*targets.values(), *places)}
+            places += companion_targets(home.companions(context), seen)
         own = (self.parts.profile.runs(self.home_id), self.parts.profile.traces(self.home_id))
         activity = self.parts.profile.activity(self.home_id)
         said = WatchTarget(activity.parent, recursive=False, only=(activity.name,))

@@ -1,0 +1,145 @@
+"""Companions outside of the home: saved by compare-and-swap and kept in the history like those in it."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from helpers.benches import Time
+from helpers.claude_home import ClaudeHomeMaker, write
+from reverie.compose import open_parts
+from reverie.errors import Conflict, MendableError, Unavailable
+from reverie.homes.base import COMPANIONS, Companion
+from reverie.memory.companion_places import companion_place, is_of_companions
+from reverie.profile import Profile
+from reverie.services.companions import CompanionFiles, companion_targets
+from reverie.services.parts import HomeParts
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> ClaudeHomeMaker:
+    maker = ClaudeHomeMaker(tmp_path)
+    maker.file("CLAUDE.md", "Mine.\n")
+    maker.file("settings.json", "{}")
+    return maker
+
+
+@pytest.fixture
+def project(maker: ClaudeHomeMaker) -> Path:
+    project = maker.repository("shop")
+    maker.memory(project, {"MEMORY.md": ""})
+    return project
+
+
+@pytest.fixture
+def parts(maker: ClaudeHomeMaker, project: Path, tmp_path: Path) -> HomeParts:
+    return open_parts(maker.root, Profile.under(tmp_path / "profile"), Time())
+
+
+def companion(parts: HomeParts, project: Path, path: Path) -> Companion:
+    context = parts.home.context(project_path=str(project))
+    return next(each for each in parts.home.companions(context) if each.path == path)
+
+
+def versions(parts: HomeParts, path: Path) -> list[bytes | None]:
+    """What the history holds of a companion, oldest first."""
+    place = companion_place(parts.home.root, path)
+    history = parts.snapshots.history
+    return [history.read(each.id, place.key, place.rel) for each in reversed(history.commits())]
+
+
+def test_a_file_of_a_project_is_saved_by_compare_and_swap_with_before_and_after_kept(
+    parts: HomeParts, project: Path
+) -> None:
+    path = write(project / "CLAUDE.md", b"\xef\xbb\xbfOne\r\nTwo\r\n", mode=0o640)
+    files, one = CompanionFiles(parts), companion(parts, project, path)
+    text = files.read(one)
+    assert (text.newline, text.bom) == ("\r\n", True)
+    saved = files.save(one, text.content.replace("Two", "Three"), text.sha256)
+    assert path.read_bytes() == b"\xef\xbb\xbfOne\r\nThree\r\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert versions(parts, path) == [b"\xef\xbb\xbfOne\r\nTwo\r\n", b"\xef\xbb\xbfOne\r\nThree\r\n"]
+    path.write_bytes(b"by another")
+    with pytest.raises(Conflict):
+        files.save(one, "mine", saved.sha256)
+    assert path.read_bytes() == b"by another"
+    files.save(one, "mine", files.read(one).sha256)
+    assert versions(parts, path)[-2:] == [b"by another", b"mine"]
+    assert [each.actor for each in reversed(parts.snapshots.history.commits())] == [
+        *("outside", "user", "outside", "user"),
+    ]
+    assert sorted(each.name for each in project.iterdir()) == [".git", "CLAUDE.md"], "nothing is left behind"
+
+
+def test_a_missing_one_is_made_and_its_directory_is_not(parts: HomeParts, project: Path) -> None:
+    files = CompanionFiles(parts)
+    one = companion(parts, project, project / "CLAUDE.local.md")
+    assert files.read(one).content == ""
+    files.save(one, "Mine.\n", None)
+    assert (project / "CLAUDE.local.md").read_text() == "Mine.\n"
+    away = Companion(one.scope, project / "gone" / "CLAUDE.md", "gone/CLAUDE.md", False)
+    with pytest.raises(Unavailable):
+        files.save(away, "x", None)
+    assert not (project / "gone").exists()
+
+
+def test_two_files_of_one_name_have_histories_of_their_own(parts: HomeParts, project: Path) -> None:
+    files = CompanionFiles(parts)
+    paths = [write(project / "CLAUDE.md", "a"), write(project / ".claude" / "CLAUDE.md", "b")]
+    paths.append(parts.home.root / "CLAUDE.md")
+    for number, path in enumerate(paths):
+        one = companion(parts, project, path)
+        files.save(one, f"new {number}", files.read(one).sha256)
+    head = parts.snapshots.history.head()
+    assert head is not None
+    places = [companion_place(parts.home.root, path) for path in paths]
+    assert len({place.key for place in places}) == 3
+    assert places[2].key == COMPANIONS
+    assert all(is_of_companions(place.key) for place in places)
+    assert not is_of_companions("global")
+    kept = [parts.snapshots.history.read(head, place.key, place.rel) for place in places]
+    assert kept == [b"new 0", b"new 1", b"new 2"], "saving one forgets none of the others"
+
+
+def test_a_link_out_of_its_directory_is_not_followed_and_one_in_it_is(
+    parts: HomeParts, project: Path
+) -> None:
+    files = CompanionFiles(parts)
+    (project / "CLAUDE.md").symlink_to("AGENTS.md")
+    write(project / "AGENTS.md", "shared")
+    one = companion(parts, project, project / "CLAUDE.md")
+    files.save(one, "changed", files.read(one).sha256)
+    assert (project / "AGENTS.md").read_text() == "changed"
+    assert (project / "CLAUDE.md").is_symlink()
+    assert versions(parts, project / "AGENTS.md") == [b"shared", b"changed"]
+    secret = write(project.parent / "secret.md", "secret")
+    (project / "CLAUDE.local.md").symlink_to(secret)
+    with pytest.raises(MendableError):
+        files.read(companion(parts, project, project / "CLAUDE.local.md"))
+
+
+def test_credentials_are_no_companions_whatever_imports_them(
+    maker: ClaudeHomeMaker, parts: HomeParts, project: Path
+) -> None:
+    maker.file(".credentials.json", "{}")
+    write(maker.user / ".ssh" / "id.md", "key")
+    write(project / "CLAUDE.md", f"@{maker.root}/.credentials.json @{maker.user}/.ssh/id.md @ok.md\n")
+    write(project / "ok.md", "")
+    (project / "CLAUDE.local.md").symlink_to(maker.root / ".credentials.json")
+    context = parts.home.context(project_path=str(project))
+    names = [each.path.name for each in parts.home.companions(context)]
+    assert "ok.md" in names
+    assert not {".credentials.json", "id.md", "CLAUDE.local.md"} & set(names)
+
+
+def test_their_directories_are_watched_for_them_alone(parts: HomeParts, project: Path) -> None:
+    write(project / ".claude" / "rules" / "a.md", "")
+    context = parts.home.context(project_path=str(project))
+    targets = companion_targets(parts.home.companions(context), {parts.home.root})
+    assert {(target.path, target.only) for target in targets if target.path.is_relative_to(project)} == {
+        (project, ("CLAUDE.md", "CLAUDE.local.md")),
+        (project / ".claude" / "rules", ("a.md",)),
+    }
+    assert not any(target.recursive for target in targets)
