@@ -244,6 +244,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Why the memory writer or a consolidation did not run")),
     ActionSpec("view.transcripts", "view", _("Show tra&nscripts"), "late.show_transcripts", ("Ctrl+5",), "",
                _("What was said between you and the agent, session by session")),
+    ActionSpec("view.context", "view", _("Show conte&xt"), "late.show_context", ("Ctrl+6",), "",
+               _("Exactly what the agent would be told now, and why each memory is in or out")),
     ActionSpec("view.to-homes", "view", _("Go to &homes"), "focus_picker", ("Alt+1",), separator=True),
     ActionSpec("view.to-tree", "view", _("Go to &memories"), "focus_tree", ("Alt+2",)),
     ActionSpec("view.search", "view", _("&Search memories"), "focus_search", ("Ctrl+F",), "",

@@ -1,5 +1,5 @@
-"""Traces, Activity, Doctor and Transcripts, which nobody looks at first: their places are held from the
-start, their modules are loaded by a job, and their widgets are built once the first tree is on screen
+"""Traces, Activity, Doctor, Transcripts and Context, which nobody looks at first: their places are held from
+the start, their modules are loaded by a job, and their widgets are built once the first tree is on screen
 (design.md section 7).
 
 The same job loads the dialogs, which are imported when they are asked for: no file is to be read on the GUI
@@ -25,6 +25,9 @@ from reverie.ui.open_homes import OpenHomes
 from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
+    from reverie.ui.context.control import ContextControl
+    from reverie.ui.context.tab import ContextTab
+    from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.services_view import ServicesView
     from reverie.ui.traces.tab import TracesTab
     from reverie.ui.transcripts.jobs_dialog import JobsDialog
@@ -35,7 +38,11 @@ _LATE = (
     "reverie.dream.review",
     "reverie.services.orphans",
     "reverie.services.replay",
+    "reverie.context.codex",
+    "reverie.context.mux",
     "reverie.ui.consent",
+    "reverie.ui.context.control",
+    "reverie.ui.context.tab",
     "reverie.ui.extraction.consent",
     "reverie.ui.extraction.dialog",
     "reverie.ui.memory.drafts_dialog",
@@ -64,6 +71,7 @@ class Surroundings:
     dreams: FooterControl
     homes: OpenHomes
     log_file: Path
+    memory: MemoryTab
 
 
 class LateTabs(QObject):
@@ -85,12 +93,20 @@ class LateTabs(QObject):
         self._services: ServicesView | None = None
         self._transcripts: TranscriptsTab | None = None
         self._jobs: JobsDialog | None = None
+        self._context: ContextTab | None = None
+        self._context_control: ContextControl | None = None
         self._places = [QWidget() for _title in self._titles()]
         for place, title in zip(self._places, self._titles(), strict=True):
             tabs.addTab(place, title)
 
     def _titles(self) -> tuple[str, ...]:
-        return self.tr("Traces"), self.tr("Activity"), self.tr("Doctor"), self.tr("Transcripts")
+        return (
+            self.tr("Traces"),
+            self.tr("Activity"),
+            self.tr("Doctor"),
+            self.tr("Transcripts"),
+            self.tr("Context"),
+        )
 
     @property
     def is_built(self) -> bool:
@@ -115,6 +131,18 @@ class LateTabs(QObject):
         return self._transcripts
 
     @property
+    def context(self) -> ContextTab:
+        """Not before `built`."""
+        assert self._context is not None
+        return self._context
+
+    @property
+    def context_control(self) -> ContextControl:
+        """Not before `built`."""
+        assert self._context_control is not None
+        return self._context_control
+
+    @property
     def agent_jobs(self) -> JobsDialog | None:
         """None until it was asked for."""
         return self._jobs
@@ -135,6 +163,8 @@ class LateTabs(QObject):
     def _build(self) -> None:
         if self._closed:
             return
+        from reverie.ui.context.control import ContextControl
+        from reverie.ui.context.tab import ContextTab
         from reverie.ui.services_view import ServicesView
         from reverie.ui.traces.tab import TracesTab
         from reverie.ui.transcripts.tab import TranscriptsTab
@@ -144,12 +174,21 @@ class LateTabs(QObject):
         self._services = ServicesView(around.icons, around.clock, around.lane, around.dreams, around.log_file)
         self._transcripts = TranscriptsTab(around.icons, around.clock)
         self._transcripts.said.connect(self.said)
-        self._take_places((self._traces, self._services.activity, self._services.doctor, self._transcripts))
+        self._context = ContextTab(around.icons)
+        self._context_control = ContextControl(
+            self._context, around.clock, around.memory.buffers, around.memory.edits
+        )
+        self._context_control.open_wanted.connect(self._on_open_wanted)
+        services = self._services
+        self._take_places(
+            (self._traces, services.activity, services.doctor, self._transcripts, self._context)
+        )
         self._status_bar.insertPermanentWidget(0, self._services.label)
         self._connect(self._traces, self._services)
         if self._session is not None:
             self._services.set_session(self._session)
             self._transcripts.set_session(self._session)
+            self._context_control.set_session(self._session, around.memory.update_)
         if self._hosting:
             self._services.run_for(around.homes.sessions)
         self.built.emit()
@@ -184,6 +223,8 @@ class LateTabs(QObject):
             self._services.set_session(session)
         if self._transcripts is not None:
             self._transcripts.set_session(session)
+        if self._context_control is not None:
+            self._context_control.set_session(session)
 
     def host(self) -> None:
         """Host the services of the open homes where they are wanted."""
@@ -211,6 +252,8 @@ class LateTabs(QObject):
             self._traces.stop()
         if self._transcripts is not None:
             self._transcripts.stop()
+        if self._context_control is not None:
+            self._context_control.stop()
 
     @property
     def can_pause(self) -> bool:
@@ -241,6 +284,16 @@ class LateTabs(QObject):
     @Slot()
     def show_transcripts(self) -> None:
         self._tabs.setCurrentIndex(4)
+
+    @Slot()
+    def show_context(self) -> None:
+        self._tabs.setCurrentIndex(5)
+
+    @Slot(str)
+    def _on_open_wanted(self, path: str) -> None:
+        """A memory of the shown home is to be seen in the editor."""
+        self._tabs.setCurrentIndex(0)
+        self._around.memory.tree.select_path(path)
 
     @Slot(str)
     def show_transcript(self, source_id: str) -> None:

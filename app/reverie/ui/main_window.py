@@ -111,7 +111,9 @@ class MainWindow(QMainWindow):
         self.tab = MemoryTab(self.lanes, icons, clock)
         self.tabs = QTabWidget()
         self.tabs.addTab(self.tab, self.tr("Memory"))
-        around = Surroundings(icons, clock, self.lanes.scan, self.tab.dreams, self.homes, profile.log_file)
+        around = Surroundings(
+            icons, clock, self.lanes.scan, self.tab.dreams, self.homes, profile.log_file, self.tab
+        )
         self.late = LateTabs(self.tabs, self.statusBar(), around)
         self.settings = SettingsControl(icons, self)
         self.watch_label = QLabel()

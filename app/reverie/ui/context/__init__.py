@@ -1,0 +1,1 @@
+"""The Context tab: what an agent would be told."""

@@ -1,0 +1,143 @@
+"""What the Context tab says: parts, reasons, budgets, changes. Pure; texts from disk are made safe to draw
+by whoever draws them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from reverie.context.seen import Change, ChangeKind, Since
+from reverie.context.view import Entry, Gauge, Note, Part, PartKey, Reason
+from reverie.ui import words
+from reverie.ui.shown import visible
+
+_CONTEXT = "context"
+
+
+def _(text: str) -> str:
+    """Marks a text for translation that is translated when it is shown."""
+    return str(QT_TRANSLATE_NOOP(_CONTEXT, text))
+
+
+_PARTS: dict[PartKey, str] = {
+    "index": _("Index"),
+    "hot-set": _("Hot set"),
+    "summary": _("Memory summary"),
+    "index-file": "MEMORY.md",
+    "instructions": _("Instructions"),
+    "lessons": _("Lessons"),
+}
+_REASONS: dict[Reason, str] = {
+    "listed": _("listed"),
+    "loaded": _("always loaded"),
+    "pinned": _("pinned"),
+    "used": _("used often"),
+    "cut": _("cut to what fits"),
+    "override": _("loaded instead of AGENTS.md"),
+    "falls-off": _("below the cut line"),
+    "unseen": _("the agent does not see it"),
+    "unused": _("neither pinned nor used"),
+    "unreadable": _("it cannot be read"),
+    "not-text": _("it is not text"),
+    "bytes": _("it does not fit the bytes that are left"),
+    "tokens": _("it does not fit the tokens that are left"),
+    "items": _("the set is full"),
+    "tries": _("too far down in the ranking"),
+    "empty": _("there is nothing in it"),
+    "missing": _("there is none"),
+    "overridden": _("AGENTS.override.md is loaded instead"),
+    "older": _("only older versions load it"),
+    "on-demand": _("loaded once the agent works there"),
+}
+_NOTES: dict[Note, str] = {
+    "hot-set-experiment": _("mux loads this only where its experiment “memory-hot-set” is switched on."),
+    "codex-off": _("Codex loads no memories in this home: {detail} is not on."),
+    "own-words": _("The agent's fixed sentences around it are worded by Reverie."),
+    "one-after-another": _("The agent puts lines of its own around each file."),
+    "not-there": _("Nothing is loaded."),
+}
+_UNITS: dict[str, tuple[str, str]] = {
+    "bytes": (_("{used} of {cap} bytes"), _("{used} bytes")),
+    "tokens": (_("{used} of {cap} tokens"), _("{used} tokens")),
+    "items": (_("{used} of {cap} memories"), _("{used} memories")),
+    "lines": (_("{used} of {cap} lines"), _("{used} lines")),
+    "chars": (_("{used} of {cap} characters"), _("{used} characters")),
+    "files": (_("{used} of {cap} files"), _("{used} files")),
+}
+_CHANGES: dict[ChangeKind, str] = {
+    "came": _("{name} is new in it"),
+    "went": _("{name} is not in it any more"),
+    "cut": _("{name} is cut now"),
+    "whole": _("{name} is whole again"),
+    "resized": _("{name} has another size"),
+}
+_NAMED = 3
+
+
+def tr(text: str) -> str:
+    return QCoreApplication.translate(_CONTEXT, text)
+
+
+def part_title(part: Part) -> str:
+    return tr(_PARTS[part.key])
+
+
+def reason(entry: Entry) -> str:
+    """Why it is in or out; in the words of the listing where that has its own."""
+    if entry.reason == "unseen" and entry.detail:
+        return tr("the agent does not see it: {why}").format(why=visible(entry.detail))
+    return tr(_REASONS[entry.reason])
+
+
+def state(entry: Entry) -> str:
+    return {"in": tr("loaded"), "cut": tr("loaded in part"), "out": tr("not loaded")}[entry.state]
+
+
+def note_lines(part: Part) -> str:
+    return " ".join(tr(_NOTES[note]).format(detail=visible(part.detail)) for note in part.notes)
+
+
+def gauge_text(gauge: Gauge) -> str:
+    capped, plain = _UNITS[gauge.unit]
+    return tr(capped if gauge.cap else plain).format(used=f"{gauge.used:,}", cap=f"{gauge.cap:,}")
+
+
+def score(entry: Entry) -> str:
+    return "" if not entry.score else tr("score {score}").format(score=f"{entry.score:.3g}")
+
+
+def amount(entry: Entry) -> str:
+    """How much of it is loaded."""
+    if entry.state == "out":
+        return ""
+    return tr("{bytes} bytes · {tokens} tokens").format(bytes=f"{entry.bytes:,}", tokens=f"{entry.tokens:,}")
+
+
+def in_days(days: int) -> str:
+    return tr("now") if days == 0 else words.counted("in 1 day", "in %n days", days)
+
+
+def since_words(found: Since | None, now: int) -> str:
+    """What changed since last time, in one sentence or two; empty for a first look."""
+    if found is None:
+        return ""
+    when = words.age(now, found.at)
+    if not found.changes:
+        return tr("Nothing changed since you looked ({when}).").format(when=when)
+    listed = [change for change in found.changes if change.part != "index"] or list(found.changes)
+    said = "; ".join(_change(change) for change in listed[:_NAMED])
+    more = len(listed) - _NAMED
+    if more > 0:
+        said += "; " + words.counted("1 more", "%n more", more)
+    sign = "+" if found.tokens > 0 else "-" if found.tokens < 0 else "±"
+    return tr("Since you looked ({when}): {changes}. {tokens} tokens.").format(
+        when=when, changes=said, tokens=f"{sign}{abs(found.tokens):,}"
+    )
+
+
+def _change(change: Change) -> str:
+    return tr(_CHANGES[change.kind]).format(name=visible(short(change.path)))
+
+
+def short(path: str) -> str:
+    """A memory path without what all have in common."""
+    return path.removeprefix("/memories/")

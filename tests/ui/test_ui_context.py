@@ -1,0 +1,159 @@
+"""The Context tab: what the agent is told, why, and what an edit, a pin or another time makes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from ui_windows import Driver, Windows
+
+from reverie.context.seen import Change, Since, glance_of, since
+from reverie.context.view import ContextView, Entry, Gauge, Part
+from reverie.homes.base import Scope
+from reverie.memory.lint import LintFinding
+from reverie.ui.context.entry_list import spoken
+from reverie.ui.context.tab import ContextTab
+from reverie.ui.context.words import since_words
+from reverie.ui.icons import Icons
+
+PATH = "/memories/global/a.md"
+IN = Entry(
+    PATH, "in", "used", size=9, bytes=9, tokens=3, score=1.5, scope=Scope.GLOBAL, description="About a"
+)
+CUT = Entry(
+    "/memories/global/b.md", "cut", "cut", size=99, bytes=50, tokens=13, pinned=True, scope=Scope.GLOBAL
+)
+SECRET = LintFinding("secret", "warning", 3, "This looks like a token.")
+OUT = Entry("/memories/global/c.md", "out", "items", size=4, score=0.2, scope=Scope.GLOBAL, marks=(SECRET,))
+FILE = Entry("AGENTS.md", "in", "loaded", size=8, bytes=8, tokens=2, file=Path("/h/AGENTS.md"))
+
+
+def view_with(*entries: Entry, tokens: int = 16, text: str = "<hot_memories>") -> ContextView:
+    gauges = Gauge("bytes", 59, 49_152), Gauge("tokens", tokens, 12_000), Gauge("items", 2, 8)
+    instructions = Part("instructions", (FILE,), (Gauge("bytes", 8), Gauge("tokens", 2)), "be brief")
+    return ContextView("mux", 0, (Part("hot-set", entries, gauges, text), instructions), 67, tokens + 2)
+
+
+@pytest.fixture
+def tab(qtbot: Any) -> ContextTab:
+    made = ContextTab(Icons())
+    qtbot.addWidget(made)
+    made.resize(700, 500)
+    made.show()
+    return made
+
+
+def test_each_part_has_its_list_its_gauges_and_its_text(tab: ContextTab, qtbot: Any) -> None:
+    assert tab.nothing.isVisible()
+    tab.show_view(view_with(IN, CUT, OUT), "here")
+    assert tab.title.text() == "here: about 18 tokens"
+    assert [tab.bar.tabText(index) for index in range(2)] == ["Hot set · 2", "Instructions · 1"]
+    assert tab.gauge_texts == ("59 of 49,152 bytes", "16 of 12,000 tokens", "2 of 8 memories")
+    assert tab.text.toPlainText() == "<hot_memories>"
+    assert tab.list.entries.rowCount() == 3
+    tab.list.setCurrentIndex(tab.list.entries.index(0, 0))
+    assert (tab.pin.accessibleName(), tab.pin.isEnabled(), tab.open.isEnabled()) == ("Pin", True, True)
+    with qtbot.waitSignal(tab.pin_wanted) as asked:
+        tab.pin.click()
+    assert asked.args == [PATH, True]
+    with qtbot.waitSignal(tab.open_wanted) as asked:
+        tab.open.click()
+    assert asked.args == [PATH]
+    tab.list.setCurrentIndex(tab.list.entries.index(1, 0))
+    assert tab.pin.accessibleName() == "Unpin"
+    tab.only.setChecked(True)
+    assert tab.list.entries.rowCount() == 2
+    tab.show_key("instructions")
+    assert tab.gauge_texts == ("8 bytes", "2 tokens")
+    assert tab.text.toPlainText() == "be brief"
+    tab.list.setCurrentIndex(tab.list.entries.index(0, 0))
+    assert not tab.pin.isEnabled()
+    assert not tab.open.isEnabled()
+    tab.copy.click()
+    assert QGuiApplication.clipboard().text() == "be brief"
+
+
+def test_a_row_says_in_words_what_its_signs_say() -> None:
+    assert spoken(IN) == "global/a.md, loaded, used often, score 1.5, 9 bytes · 3 tokens"
+    assert spoken(OUT) == "global/c.md, not loaded, the set is full, score 0.2, needs a look"
+    unseen = Entry(PATH, "out", "unseen", scope=Scope.GLOBAL, detail="it is\u202e too large")
+    assert "does not see it: it is\\u202e too large" in spoken(unseen)
+
+
+def test_the_selection_and_the_scroll_stay_while_figures_change(tab: ContextTab) -> None:
+    long = "\n".join(map(str, range(500)))
+    tab.show_view(view_with(IN, CUT, OUT, text=long), "here")
+    tab.list.setCurrentIndex(tab.list.entries.index(2, 0))
+    tab.text.verticalScrollBar().setValue(200)
+    tab.show_view(view_with(CUT, IN, OUT, tokens=99, text=long + "x"), "here")
+    assert tab.list.current == OUT
+    assert tab.text.verticalScrollBar().value() == 200
+    assert tab.gauge_texts[1] == "99 of 12,000 tokens"
+
+
+def test_what_changed_since_one_looked_is_said() -> None:
+    before = glance_of(view_with(IN, CUT))
+    assert since(None, view_with(IN)) is None
+    assert since({"at": "?"}, view_with(IN)) is None
+    same = since(before, view_with(IN, CUT))
+    assert same == Since(0, (), 0)
+    assert since_words(same, 7_200_000) == "Nothing changed since you looked (2 h ago)."
+    other = Entry("/memories/global/d.md", "in", "used", bytes=1, scope=Scope.GLOBAL)
+    whole = Entry(CUT.path, "in", "pinned", bytes=50, scope=Scope.GLOBAL)
+    found = since(before, view_with(other, whole, tokens=20))
+    assert found is not None
+    assert set(found.changes) == {
+        Change("hot-set", other.path, "came"),
+        Change("hot-set", whole.path, "whole"),
+        Change("hot-set", IN.path, "went"),
+    }
+    assert "global/d.md is new in it" in since_words(found, 0)
+    assert since_words(found, 0).endswith("+4 tokens.")
+
+
+def settled(driver: Driver) -> ContextTab:
+    driver.until(lambda: driver.window.late.context_control.is_settled)
+    found: ContextTab = driver.window.late.context
+    return found
+
+
+def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.window.late.show_context()
+    tab = settled(driver)
+    assert tab.view is not None
+    assert tab.part is not None
+    assert tab.part.key == "hot-set"
+    hot = [entry.path for entry in tab.part.loaded]
+    assert len(hot) == 8
+    assert tab.part.text.startswith("<hot_memories>")
+    # What is typed shows on the spot, before anything is saved.
+    first = hot[0]
+    driver.open(first)
+    driver.window.late.show_context()
+    before = tab.part.gauges[0].used
+    driver.type("A line more.\n")
+    assert tab.part.gauges[0].used == before + 13
+    assert tab.gauge_texts[0] == f"{before + 13:,} of 49,152 bytes"
+    assert tab.title.text().endswith("with unsaved text")
+    driver.window.tab.buffers.unsaved()[0].document.undo()
+    # Another time: the scores fall.
+    score = tab.part.loaded[0].score
+    tab.clock.setValue(7)
+    driver.until(lambda: driver.window.late.context_control.is_settled)
+    assert tab.part.loaded[0].score == pytest.approx((score or 0) / 2)
+    assert tab.clock_says.text() == "in 7 days"
+    tab.clock.setValue(0)
+    # A pin from here comes back through the file.
+    tab.list.setCurrentIndex(tab.list.entries.index(9, 0))
+    entry = tab.list.current
+    assert entry is not None
+    assert entry.state == "out"
+    tab.pin.click()
+    driver.until(lambda: entry.path in [one.path for one in tab.part.loaded] if tab.part else False)
+    # What is opened from here is shown in the editor.
+    tab.open.click()
+    assert driver.window.tabs.currentWidget() is driver.window.tab
+    driver.until(lambda: driver.window.tab.tree.current_data() is not None)
