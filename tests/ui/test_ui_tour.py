@@ -83,6 +83,14 @@ def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
         "49-window.png",
         "50-german.png",
         "51-german-narrow.png",
+        "60-codex.png",
+        "61-transcripts.png",
+        "62-agent-jobs.png",
+        "63-extraction.png",
+        "64-extraction-dark.png",
+        "65-transcripts-dark.png",
+        "66-transcripts-narrow.png",
+        "67-codex-narrow.png",
     ]
     widths = {picture.name: QImage(str(picture)).width() for picture in pictures}
     assert {width for name, width in widths.items() if "narrow" in name} == {375}

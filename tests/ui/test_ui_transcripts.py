@@ -83,7 +83,7 @@ def test_turns_are_read_as_they_were_said_with_the_rest_folded(viewer: Viewer) -
     shown = text.toPlainText()
     assert "Then I mend it." in shown
     assert "▸ Put in by the agent" in shown
-    assert "▸ Tool · failed · shell" in shown
+    assert "▸ Tool · failed · shell make test" in shown
     assert "1 failed" not in shown
     assert "▸ You · taken back · " in shown
     assert "1 broken line" in viewer.view.facts.text()

@@ -46,6 +46,14 @@ class Icons:
             icon.addPixmap(self.pixmap(name, SIZE, color or dimmed(text, back), ratio))
         return icon
 
+    def sign(self, name: str, color: QColor, palette: QPalette) -> QIcon:
+        """An icon for a row of a list: in `color`, and in the colour of chosen text where it is selected."""
+        icon = self.icon(name, color)
+        chosen = palette.color(QPalette.ColorRole.HighlightedText)
+        for ratio in sorted({1.0, *(screen.devicePixelRatio() for screen in QGuiApplication.screens())}):
+            icon.addPixmap(self.pixmap(name, SIZE, chosen, ratio), QIcon.Mode.Selected, QIcon.State.Off)
+        return icon
+
     def pixmap(self, name: str, size: int, color: QColor, ratio: float = 1.0) -> QPixmap:
         """The drawing as a square of `size` logical pixels."""
         key = (name, size, color.rgba(), ratio)

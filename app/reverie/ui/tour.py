@@ -134,6 +134,7 @@ class Guide:
         self._conflicts()
         self._tree()
         self._comfort()
+        self._codex()
 
     def _loaded(self) -> bool:
         from reverie.ui.settle import is_loaded
@@ -368,6 +369,13 @@ class Guide:
         from reverie.ui.tour_comfort import show_comfort
 
         show_comfort(self._window, self._picture, self._wait, NARROW)
+
+    def _codex(self) -> None:
+        from reverie.ui.tour_codex import show_codex
+
+        session = self._window.session
+        if session is not None:
+            show_codex(self._window, session.info.root.parent, self._picture, self._wait, NARROW)
 
     def _search(self) -> None:
         """What is found as one types."""

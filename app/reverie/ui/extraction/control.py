@@ -126,8 +126,8 @@ class ExtractControl(QObject):
         view = self._view
         if view is not None:
             self._tab.footer.say_extraction(words.footer_line(view, running=self.running))
-            if self.dialog is not None:
-                self.dialog.say_engine(view.engine, view.why)
+            if self.dialog is not None and not self.running:
+                self.dialog.say_standing(view.waiting, view.engine, view.why)
         self.state_changed.emit()
 
     # The dialog

@@ -110,8 +110,9 @@ class ExtractDialog(QDialog):
         self.cancel_button.setEnabled(running)
         self.bar.setVisible(running)
 
-    def say_engine(self, engine: str, why: str) -> None:
-        """What `run` uses, and why."""
+    def say_standing(self, waiting: int, engine: str, why: str) -> None:
+        """How many threads wait, what `run` uses, and why."""
+        self.summary.say(words.waiting(waiting))
         name = common.engine(engine)
         self.engine.say(self.tr("Engine: {engine}. {why}").format(engine=name, why=why))
         self.run_rules.setVisible(engine != "rules")
@@ -120,8 +121,6 @@ class ExtractDialog(QDialog):
         """Who comes next, and who is left out."""
         self.table.clear()
         self._items.clear()
-        chosen = sum(each.chosen for each in candidates)
-        self.summary.say(words.waiting(chosen))
         for each in candidates:
             state = "next" if each.chosen else "left-out"
             title = each.title or each.thread_id
@@ -191,7 +190,7 @@ class ExtractDialog(QDialog):
                  "consolidated": theme.good, "left-out": theme.dim, "skipped": theme.dim}.get(
             state, theme.accent)  # fmt: skip
         sign = readable(color, theme.base, SIGN_CONTRAST)
-        item.setIcon(0, self._icons.icon(words.SIGNS.get(state, "info"), sign))
+        item.setIcon(0, self._icons.sign(words.SIGNS.get(state, "info"), sign, self.table.palette()))
         item.setText(0, words.stage(state))
         item.setText(4, visible(told))
         item.setToolTip(4, as_tooltip(told))

@@ -28,7 +28,7 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP, MARGIN, CalmSelection, readable, tabular, theme_of
+from reverie.ui.theme import GAP, MARGIN, SIGN_CONTRAST, CalmSelection, readable, tabular, theme_of
 from reverie.ui.transcripts import words
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 _SIGNS = {"done": "check", "running": "refresh", "failed": "error", "stale": "warning", "waiting": "runs"}
-_WIDTHS = (110, 110, 240, 110, 130)
+_WIDTHS = (110, 110, 240, 110, 160)
 _JOB = Qt.ItemDataRole.UserRole
 
 
@@ -167,7 +167,8 @@ class JobsDialog(QDialog):
         color = {"failed": theme.bad, "stale": theme.warn, "running": theme.accent, "done": theme.good}.get(
             job.state, theme.dim
         )
-        item.setIcon(0, self._icons.icon(_SIGNS.get(job.state, "info"), readable(color, theme.base, 3.0)))
+        sign = readable(color, theme.base, SIGN_CONTRAST)
+        item.setIcon(0, self._icons.sign(_SIGNS.get(job.state, "info"), sign, self.table.palette()))
         item.setToolTip(3, as_tooltip(common.when(job.at)) if job.at is not None else "")
         item.setToolTip(5, as_tooltip(job.sentence))
         item.setData(0, _JOB, job)

@@ -14,11 +14,13 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
+    QSize,
     QSortFilterProxyModel,
     Qt,
     Signal,
     Slot,
 )
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -31,7 +33,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui import words as common
 from reverie.ui.shown import as_tooltip, human_size, visible
-from reverie.ui.theme import GAP, CalmSelection, tabular
+from reverie.ui.theme import GAP, UNIT, CalmSelection, tabular
 from reverie.ui.traces.search_field import SearchField
 from reverie.ui.transcripts import words
 
@@ -52,6 +54,7 @@ class SourceModel(QAbstractTableModel):
         self._now = now
         self.sources: tuple[Source, ...] = ()
         self._titles: dict[str, str] = {}
+        self._height = QFontMetrics(parent.font()).height() + UNIT
         self._heads = (
             self.tr("Title"), self.tr("Project"), self.tr("Changed"), self.tr("Size"), self.tr("State"),
         )  # fmt: skip
@@ -112,6 +115,8 @@ class SourceModel(QAbstractTableModel):
             return as_tooltip(self.title(source), source.project_path or "", when, str(source.path))
         if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.SizeHintRole:
+            return QSize(40, self._height)
         return None
 
     def _shown(self, source: Source, column: int) -> str:

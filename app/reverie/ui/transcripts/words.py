@@ -5,6 +5,8 @@ Pure but for the translation.
 
 from __future__ import annotations
 
+import json
+
 from PySide6.QtCore import QCoreApplication
 
 from reverie.homes.base import Source
@@ -15,6 +17,10 @@ from reverie.ui.shown import visible
 
 _CONTEXT = "transcripts"
 _PREVIEW = 160
+_SMALL = 20_000
+_TELLING = (
+    "command", "cmd", "script", "file_path", "path", "pattern", "query", "url", "prompt", "description",
+)  # fmt: skip
 SEPARATOR = " · "
 
 
@@ -74,11 +80,28 @@ def result() -> str:
     return tr("Result")
 
 
+def told(tool: ToolUse) -> str:
+    """What a tool was told, in short: the one thing that says it, where there is one."""
+    if len(tool.input) > _SMALL or not tool.input.startswith("{"):
+        return tool.input
+    try:
+        value = json.loads(tool.input)
+    except (ValueError, RecursionError):
+        return tool.input
+    for key in _TELLING:
+        found = value.get(key) if isinstance(value, dict) else None
+        if isinstance(found, str) and found:
+            return found
+        if isinstance(found, list) and found and all(isinstance(each, str) for each in found):
+            return found[2] if len(found) == 3 and found[1] in ("-c", "-lc") else " ".join(found)
+    return tool.input
+
+
 def preview(message: Message) -> str:
     """The beginning of what is folded, on one line."""
     text = message.text
     if message.tool is not None:
-        text = f"{message.tool.name}  {message.tool.input}"
+        text = f"{message.tool.name}  {told(message.tool)}"
     return visible(" ".join(text[: 4 * _PREVIEW].split()))[:_PREVIEW]
 
 
