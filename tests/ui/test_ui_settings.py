@@ -182,6 +182,28 @@ def test_a_writer_that_was_set_up_is_shown_as_it_is_and_saving_something_else_ke
     found.control.stop()
 
 
+def test_session_notes_are_kept_as_they_were_edited(opened: Opened, desk: Desk) -> None:
+    page = opened.dialog.notes
+    assert not page.switch.isChecked()
+    assert not page.growth.isEnabled()
+    page.switch.setChecked(True)
+    page.growth.setValue(7_000)
+    page.calls.setValue(5)
+    page.model.setText("gpt")
+    assert not opened.dialog.ok.isEnabled()
+    page.model.setText("rules")
+    opened.dialog.apply.click()
+    opened.wait()
+    kept = desk.kept.notes
+    assert (kept.enabled, kept.model, kept.start_tokens, kept.growth_tokens, kept.tool_calls) == (
+        True,
+        "rules",
+        10_000,
+        7_000,
+        5,
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "fine"), [("", True), ("rules", True), ("openai:gpt-5", True), ("gpt", False)]
 )
@@ -315,14 +337,14 @@ def test_every_control_of_the_settings_has_an_accessible_name(opened: Opened) ->
             assert control.accessibleName() or text, control
 
 
-@pytest.mark.parametrize("page", [0, 1, 2, 3])
+@pytest.mark.parametrize("page", [0, 1, 2, 3, 4])
 def test_nothing_of_a_page_leaves_its_right_edge(opened: Opened, qapp: Any, page: int) -> None:
     dialog = opened.dialog
     dialog.resize(480, 560)
     dialog.pages.setCurrentIndex(page)
     dialog.engine.tested([])
     qapp.processEvents()
-    shown = (dialog.engine, dialog.providers, dialog.background, dialog.system1)[page]
+    shown = (dialog.engine, dialog.providers, dialog.background, dialog.system1, dialog.notes)[page]
     for widget in shown.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
         if widget.isVisible():
             right = widget.mapTo(dialog, QPoint(widget.width(), 0)).x()

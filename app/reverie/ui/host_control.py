@@ -120,7 +120,9 @@ class HostControl(QObject):
 
         def work(control: JobControl) -> None:
             settings = workbench.settings()
-            wanted = settings.system1.enabled or settings.background.of(home_id).enabled
+            wanted = (
+                settings.system1.enabled or settings.notes.enabled or settings.background.of(home_id).enabled
+            )
             host = hosts.get(home_id)
             if wanted and not paused:
                 if host is None:

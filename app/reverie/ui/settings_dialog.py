@@ -16,6 +16,7 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.settings_background import BackgroundPage
 from reverie.ui.settings_draft import Draft
 from reverie.ui.settings_engine import EnginePage
+from reverie.ui.settings_notes import NotesPage
 from reverie.ui.settings_providers import ProvidersPage
 from reverie.ui.settings_system1 import System1Page
 from reverie.ui.settings_window import WindowPage
@@ -38,6 +39,7 @@ class SettingsDialog(QDialog):
         self.providers = ProvidersPage()
         self.background = BackgroundPage(home)
         self.system1 = System1Page()
+        self.notes = NotesPage()
         self.window_page = WindowPage()
         self.message = MessageBar(icons, "settings-message")
         self.pages = QTabWidget()
@@ -47,6 +49,7 @@ class SettingsDialog(QDialog):
             (self.providers, self.tr("&Models")),
             (self.background, self.tr("&Background")),
             (self.system1, self.tr("&System 1")),
+            (self.notes, self.tr("&Notes")),
             (self.window_page, self.tr("&Window")),
         ):
             self.pages.addTab(_scrolled(page, title), title)
@@ -62,7 +65,14 @@ class SettingsDialog(QDialog):
         outer.addWidget(self.pages, 1)
         outer.addWidget(self.message)
         outer.addWidget(self.buttons)
-        for page in (self.engine, self.providers, self.background, self.system1, self.window_page):
+        for page in (
+            self.engine,
+            self.providers,
+            self.background,
+            self.system1,
+            self.notes,
+            self.window_page,
+        ):
             page.changed.connect(self._on_changed)
             page.setEnabled(False)
         self.providers.model_chosen.connect(self._on_model_chosen)
@@ -81,12 +91,13 @@ class SettingsDialog(QDialog):
             self.background.value,
             self.system1.value,
             self.window_page.value,
+            self.notes.value,
         )
 
     @property
     def problem(self) -> str:
         """Why this cannot be saved; empty if it can."""
-        return self.engine.problem or self.providers.problem or self.system1.problem
+        return self.engine.problem or self.providers.problem or self.system1.problem or self.notes.problem
 
     def show_draft(self, draft: Draft) -> None:
         """The settings as they are on disk."""
@@ -95,11 +106,14 @@ class SettingsDialog(QDialog):
             self.background.show_value(draft.background)
         if draft.system1 is not None:
             self.system1.show_value(draft.system1)
+        if draft.notes is not None:
+            self.notes.show_value(draft.notes)
         if draft.window is not None:
             self.window_page.show_value(draft.window)
         self.engine.setEnabled(True)
         self.background.setEnabled(True)
         self.system1.setEnabled(True)
+        self.notes.setEnabled(True)
         self.window_page.setEnabled(True)
         self._loaded, self._dirty = True, False
         self._judge()

@@ -46,6 +46,18 @@ class System1:
 
 
 @dataclass(frozen=True, slots=True)
+class Notes:
+    """Session notes, field by field as `settings.NotesSettings` has it."""
+
+    enabled: bool = False
+    model: str = ""
+    start_tokens: int = 10_000
+    growth_tokens: int = 5_000
+    tool_calls: int = 3
+    time_limit_s: float = 120
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """`engine` is `auto`, `rules` or `provider:model`; `base_urls` are those that were changed, by provider,
     empty for the usual one."""
@@ -57,6 +69,7 @@ class Draft:
     background: Background | None = None
     system1: System1 | None = None
     window: Window | None = None
+    notes: Notes | None = None
 
 
 def is_model_name(name: str) -> bool:
@@ -91,6 +104,7 @@ def draft_of(settings: Settings, home_id: str) -> Draft:
         Background(found.enabled, found.runs_per_day, found.tokens_per_day),
         System1(**settings.system1.model_dump()),
         Window(settings.window.font_size, settings.window.language, settings.window.theme),
+        Notes(**settings.notes.model_dump()),
     )
 
 
@@ -114,6 +128,8 @@ def with_draft(settings: Settings, draft: Draft, home_id: str) -> Settings:
         plain["background"][home_id] = asdict(draft.background)
     if draft.system1 is not None:
         plain["system1"] |= asdict(draft.system1)
+    if draft.notes is not None:
+        plain["notes"] |= asdict(draft.notes)
     if draft.window is not None:
         plain["window"] |= asdict(draft.window)
     try:
