@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from campaign import churn, paths
+from helpers.claude_home import ClaudeHomeMaker, look_at_many
 from helpers.co_typists import run_co_typists
 from helpers.counters import count_in_two_processes
 from helpers.extraction_kills import run_kills as run_extraction_kills
@@ -90,6 +91,16 @@ def notes(_directory: Path) -> tuple[list[str], bool]:
     return [*told, *more], kept and small
 
 
+def claude(directory: Path) -> tuple[list[str], bool]:
+    """500 projects with 5,000 sessions, 3 GB of transcripts, listed without opening one."""
+    seen = look_at_many(ClaudeHomeMaker(directory), projects=500, sessions=10, size=600_000)
+    told = [
+        f"{seen.workspaces:,} sessions, transcripts opened: {len(seen.transcripts_opened)}",
+        f"names of the first place after {seen.tree_s:.2f} s, all places after {seen.all_s:.2f} s",
+    ]
+    return told, seen.workspaces == 5_000 and not seen.transcripts_opened
+
+
 def _in_full(tests: str, counts: str) -> tuple[list[str], bool]:
     """Tests that make their full counts in a campaign."""
     done = subprocess.run(
@@ -115,6 +126,7 @@ PARTS: dict[str, Part] = {
     "coediting": coediting,
     "writer": writer,
     "notes": notes,
+    "claude": claude,
     "extraction": extraction,
 }
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from helpers.opened_files import opened_files
+from reverie.homes.base import Scope
 from reverie.homes.claude import ClaudeHome
 from reverie.homes.claude_names import directory_of
 from reverie.homes.claude_places import Machine
+from reverie.memory.listing import names_only
 
 NOW_S = 1_786_000_000
 
@@ -125,6 +130,49 @@ class ClaudeHomeMaker:
         write(own / "gitdir", f"{root / '.git'}\n")
         write(root / ".git", f"gitdir: {own}\n")
         return root
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a whole look at a home came to."""
+
+    workspaces: int
+    transcripts_opened: list[str]
+    tree_s: float
+    all_s: float
+
+
+def look_at_many(maker: ClaudeHomeMaker, *, projects: int, sessions: int, size: int) -> Seen:
+    """A home with so many projects of so many sessions each, transcripts of `size` bytes (sparse), looked at
+    as a window does it: the names of one place first, then everything that is listed."""
+    for project in range(projects):
+        cwd = f"/work/p{project:03}"
+        for number in range(sessions):
+            os.truncate(maker.session(cwd, project * sessions + number), size)
+        maker.memory(cwd, {"MEMORY.md": "", "a.md": topic("a")})
+    home = maker.home()
+    with opened_files() as files:
+        began = time.monotonic()
+        contents = home.contents()
+        first = home.context(workspace_id=home.recencies()[0][0])
+        home.companions(first)
+        for scope in (Scope.PROJECT, Scope.WORKSPACE):
+            names_only(home.scope_root(first, scope))
+        tree_s = time.monotonic() - began
+        for each in contents.projects:
+            context = home.context(project_path=each.path)
+            names_only(home.scope_root(context, Scope.PROJECT))
+            home.companions(context)
+            home.agent_status(context)
+        for workspace in contents.workspaces():
+            home.scope_root(home.context(workspace_id=workspace.id), Scope.WORKSPACE)
+        home.roots(contents)
+        home.sources()
+        home.watched()
+        home.use_watched()
+        all_s = time.monotonic() - began
+    transcripts = [name for name in files if name.endswith(".jsonl") and "history" not in name]
+    return Seen(len(contents.workspaces()), transcripts, tree_s, all_s)
 
 
 def write(path: Path, text: str | bytes, *, mode: int | None = None) -> Path:

@@ -7,14 +7,20 @@ import hashlib
 import json
 import os
 import shutil
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from helpers.claude_home import NOW_S, ClaudeHomeMaker, newer_topic, session_id, topic, write
+from helpers.claude_home import (
+    NOW_S,
+    ClaudeHomeMaker,
+    look_at_many,
+    newer_topic,
+    session_id,
+    topic,
+    write,
+)
+from helpers.opened_files import opened_files
 from reverie.errors import Unavailable
 from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable
 from reverie.homes.claude import ClaudeHome
@@ -49,28 +55,6 @@ def fingerprint(root: Path) -> dict[str, tuple[int, int, str]]:
         content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         found[str(path.relative_to(root))] = (status.st_mode, status.st_mtime_ns, content)
     return found
-
-
-_opened: list[str] | None = None
-
-
-def _hook(event: str, arguments: tuple[object, ...]) -> None:
-    if _opened is not None and event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
-        _opened.append(os.fsdecode(arguments[0]))
-
-
-sys.addaudithook(_hook)
-
-
-@contextmanager
-def opened() -> Iterator[list[str]]:
-    """The names of the files opened meanwhile."""
-    global _opened
-    _opened = found = []
-    try:
-        yield found
-    finally:
-        _opened = None
 
 
 # Names
@@ -476,30 +460,9 @@ def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHome
 
 
 def test_nothing_reads_a_transcript_before_it_is_asked_for(maker: ClaudeHomeMaker) -> None:
-    for project in range(20):
-        cwd = f"/work/p{project:02}"
-        for number in range(10):
-            path = maker.session(cwd, project * 10 + number)
-            os.truncate(path, 600_000)  # sparse
-        maker.memory(cwd, {"MEMORY.md": "", "a.md": topic("a")})
-    home = maker.home()
-    with opened() as files:
-        contents = home.contents()
-        for each in contents.projects:
-            context = home.context(project_path=each.path)
-            names_only(home.scope_root(context, Scope.PROJECT))
-            home.companions(context)
-            home.agent_status(context)
-        for workspace in contents.workspaces():
-            context = home.context(workspace_id=workspace.id)
-            home.scope_root(context, Scope.WORKSPACE)
-        home.roots(contents)
-        home.sources()
-        home.recencies()
-        home.watched()
-        home.use_watched()
-    assert len(contents.workspaces()) == 200
-    assert [name for name in files if name.endswith(".jsonl") and "history" not in name] == []
+    seen = look_at_many(maker, projects=20, sessions=10, size=600_000)
+    assert seen.workspaces == 200
+    assert seen.transcripts_opened == []
 
 
 def test_looking_changes_nothing_and_credentials_are_never_opened(maker: ClaudeHomeMaker) -> None:
@@ -513,7 +476,7 @@ def test_looking_changes_nothing_and_credentials_are_never_opened(maker: ClaudeH
     before = fingerprint(maker.user)
     home: Home = maker.home()
     contents = home.contents()
-    with opened() as files:
+    with opened_files() as files:
         for root in home.roots(contents):
             scan_scope(root, home.caps, {}, lambda rel: None)
         for context in (home.context(project_path=str(project)), home.context(workspace_id=session_id(1))):

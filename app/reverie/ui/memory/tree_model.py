@@ -321,7 +321,8 @@ class MemoryTreeModel(NodeModel):
             case ScopeData():
                 return [words.scope_name(data.scope), data.reason, *data.problems]
             case CompanionData():
-                return [str(data.companion.path), self.tr("The agent reads it beside its memories.")]
+                said = self.tr("The agent reads it beside its memories.")
+                return [line for line in (str(data.companion.path), said, data.companion.note) if line]
             case NoticeData():
                 return [data.text]
         return []
