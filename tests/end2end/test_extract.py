@@ -14,10 +14,12 @@ from helpers.benches import contents
 from helpers.codex_home import CodexHomeMaker, talk, thread_id, varied_rollouts
 from helpers.extraction import CWD, NOW, OTHER, age, extract, ids, memory_of, parts_of, small_home, traces_of
 from helpers.rollouts import START
+from helpers.watching import wait_until
 from reverie.cli import main
 from reverie.homes.codex_names import bucket_of
 from reverie.rollouts.progress import ExtractProgress
 from reverie.rollouts.stage_one import is_structured
+from reverie.services.host import Host
 
 
 @pytest.fixture
@@ -212,14 +214,19 @@ def test_a_home_of_another_agent_is_told_so(
 
 
 def test_the_background_services_extract_only_when_that_is_switched_on(home: Path, profile: Path) -> None:
-    from reverie.services.extracting import launched
+    def start(event: str) -> None:
+        parts = parts_of(home, profile)
+        host = Host(parts, own_watcher=False)
+        host.start()
+        wait_until(lambda: any(entry.event == event for entry in parts.activity.read()), event)
+        host.stop()
 
-    assert launched(parts_of(home, profile), threading.Event()) is None
+    start("extract.disabled")
+    assert not (home / "memories").exists()
     (profile / "config").mkdir(parents=True, exist_ok=True)
     (profile / "config" / "config.toml").write_text("[extract]\nat_launch = true\n")
-    result = launched(parts_of(home, profile), threading.Event())
-    assert result is not None
-    assert result.succeeded
+    start("extract.consolidation-finished")
+    assert traces_of(home) == ids(1, 2, 3)
     assert parts_of(home, profile).runs.all()[0].trigger == "launch"
 
 

@@ -175,11 +175,22 @@ class ExtractDesk:
         )
 
 
-def launched(parts: HomeParts, cancel: threading.Event) -> ExtractResult | None:
-    """The extraction at the start of the background services; None where it is switched off, or this home
-    has none. Raises `MendableError` for an engine that cannot be asked."""
+def extract_at_launch(parts: HomeParts, cancel: threading.Event) -> ExtractResult | None:
+    """The extraction at the start of the background services; None where it is switched off, which Activity
+    tells, or this home has none. Raises `MendableError` for an engine that cannot be asked."""
     desk = ExtractDesk(parts)
-    if not desk.available or not parts.read_settings().extract.at_launch:
+    if not desk.available or cancel.is_set():
+        return None
+    if not parts.read_settings().extract.at_launch:
+        parts.activity.add(
+            "extract.disabled",
+            level="info",
+            text="Extraction at the start is off. Switch it on in the settings: at_launch in [extract].",
+            home=str(parts.home.root),
+            workspace_id=None,
+            run_id=None,
+            details={},
+        )
         return None
     return desk.run(cancel=cancel, trigger="launch")
 

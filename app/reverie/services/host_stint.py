@@ -60,18 +60,27 @@ class HostServices:
 
 
 def home_services(parts: HomeParts, cancel: threading.Event) -> HostServices:
-    """Memory writer, session notes and triggers of a home; `cancel` ends what they have under way."""
+    """Memory writer, session notes, triggers and start-up extraction of a home; `cancel` ends what they have
+    under way."""
     from reverie.services.background import Background
+    from reverie.services.extracting import extract_at_launch
     from reverie.services.noting import NotesFollower
     from reverie.services.writing import open_writer
 
     writer = open_writer(parts, cancel)
     triggers = Background(parts).triggers(cancel)
+
+    def launched() -> None:
+        try:
+            triggers.on_launch()
+        finally:
+            extract_at_launch(parts, cancel)
+
     return HostServices(
         open_tail=writer.open_tail,
         keep_tail=writer.keep_tail,
         turn_ended=writer.on_turn_end,
-        launched=triggers.on_launch,
+        launched=launched,
         compacted=triggers.on_compaction,
         archived=triggers.on_archived,
         follow=NotesFollower(parts, cancel).follow,
