@@ -57,7 +57,9 @@ def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex:
     assert tab.list.shown == (), "nothing is listed before it is looked at"
     driver.do("view.transcripts")
     driver.until(lambda: tab.is_settled)
-    titles = {source.id: tab.list.model.title(source) for source in tab.list.shown}
+    titles = {source.id: source.title for source in tab.list.shown}
+    assert {source.project_path for source in tab.list.shown} == {CWD, None}
+    assert tab.list.project.count() == 2
     assert titles[thread_id(1)] == "Thread 1"
     assert titles[thread_id(2)] == "Fix the build"
     assert thread_id(11) not in titles, "what a sub-agent was told is not listed"

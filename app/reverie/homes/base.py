@@ -518,5 +518,8 @@ class Home(Protocol):
     def source_title(self, source: Source) -> str:
         """The title, if need be by reading the beginning of the transcript; empty where it has none."""
 
+    def source_told(self, source: Source) -> Source:
+        """The source with all that the beginning of the transcript tells: title, project, state."""
+
     def watched(self) -> tuple[WatchedPlace, ...]:
         """What to watch beside the memory roots: parents (new roots show there), sidecars, companions."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -172,14 +173,22 @@ class CodexHome(PlainHome):
         return CodexReadable(source.path)
 
     def source_title(self, source: Source) -> str:
+        return source.title or self.source_told(source).title
+
+    def source_told(self, source: Source) -> Source:
         from reverie.transcripts.codex import rollout_head
 
-        if source.title:
-            return source.title
         try:
-            return " ".join(rollout_head(source.path).first_prompt.split())[:200]
+            head = rollout_head(source.path)
         except FileNotFoundError:
-            return ""
+            return source
+        subagent = "sub-agent" if "subagent" in head.source else ""
+        return replace(
+            source,
+            title=source.title or " ".join(head.first_prompt.split())[:200],
+            project_path=source.project_path or head.cwd or None,
+            state=source.state or subagent,
+        )
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         known = (*_INSTRUCTIONS, "memories", "sqlite", "session_index.jsonl")

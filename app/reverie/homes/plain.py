@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from reverie.errors import Unavailable
@@ -17,6 +18,7 @@ from reverie.homes.base import (
     Companion,
     DreamWishes,
     DumpPlaces,
+    Essence,
     FileRole,
     FileRule,
     LostStore,
@@ -82,6 +84,9 @@ class PlainHome:
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         return "memory"
 
+    def essence(self, text: str) -> Essence:
+        return Essence(text)
+
     def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
         return {}
 
@@ -146,6 +151,9 @@ class PlainHome:
 
     def source_title(self, source: Source) -> str:
         return source.title
+
+    def source_told(self, source: Source) -> Source:
+        return replace(source, title=self.source_title(source))
 
     def _require_available(self) -> None:
         if not self.available():

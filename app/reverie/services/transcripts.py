@@ -1,7 +1,8 @@
-"""The transcripts of a home: listed without opening any, opened one at a time, titles read on demand.
+"""The transcripts of a home: listed without opening any, opened one at a time; what only the beginning of
+one tells is read on demand.
 
 Looking only: nothing is written. Threading: blocks on disk; any thread but the GUI's. Failure:
-`MendableError`; a title that cannot be read is empty.
+`MendableError`; what cannot be read has no title.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ class TranscriptDesk:
         """Those of one project, or all; newest first."""
         return self._parts.home.sources(project_path)
 
-    def title(self, source: Source) -> str:
-        """What it is about; empty where nothing tells."""
+    def told(self, source: Source) -> Source:
+        """With title, project and state, if need be from its beginning; as it was where nothing tells."""
         try:
-            return self._parts.home.source_title(source)
+            return self._parts.home.source_told(source)
         except (MendableError, OSError):
-            return ""
+            return source
 
     def open(self, source: Source) -> PagedTranscript:
         """To read page by page; opening reads nothing yet."""

@@ -59,6 +59,12 @@ def make_codex_home(root: Path, now_s: int) -> None:
         os.utime(file, (now_s - number * 4_000,) * 2)
     header = f"thread_id: {_thread(1)}\ncwd: {_CWD}\nrollout_path: /r\nupdated_at: 2026-02-09T10:00:00Z\n\n"
     (traces / trace_name(_thread(1), _ASKED[0][0])).write_text(header + "# Trace Summary\n")
+    state = sqlite3.connect(root / "state_5.sqlite")
+    state.execute("CREATE TABLE threads (id TEXT, title TEXT, cwd TEXT, source TEXT)")
+    threads = [(_thread(number), asked[0], _CWD, "cli") for number, asked in enumerate(_ASKED, start=1)]
+    state.executemany("INSERT INTO threads VALUES (?, ?, ?, ?)", threads)
+    state.commit()
+    state.close()
     connection = sqlite3.connect(root / "memories_1.sqlite")
     for statement in _TABLES:
         connection.execute(statement.format(now=now_s, first=_thread(1), second=_thread(2)))

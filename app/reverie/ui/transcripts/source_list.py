@@ -7,6 +7,7 @@ transcript tells come later and fill in.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import (
@@ -47,13 +48,14 @@ _SIZE = 3
 
 
 class SourceModel(QAbstractTableModel):
-    """One row a transcript. `titles`: those read by now, by id."""
+    """One row a transcript. What its beginning tells comes later (`take_told`)."""
 
     def __init__(self, now: Callable[[], int], parent: QWidget) -> None:
         super().__init__(parent)
         self._now = now
         self.sources: tuple[Source, ...] = ()
-        self._titles: dict[str, str] = {}
+        self._listed: tuple[Source, ...] = ()
+        self._told: dict[str, Source] = {}
         self._height = QFontMetrics(parent.font()).height() + UNIT
         self._heads = (
             self.tr("Title"), self.tr("Project"), self.tr("Changed"), self.tr("Size"), self.tr("State"),
@@ -61,35 +63,53 @@ class SourceModel(QAbstractTableModel):
 
     def show_sources(self, sources: Sequence[Source]) -> bool:
         """Other rows; False where they are the same ones in the same order."""
-        after = tuple(sources)
+        self._listed = tuple(sources)
+        after = tuple(self._with_told(each) for each in sources)
         if [each.id for each in after] == [each.id for each in self.sources]:
             self.sources = after
-            if after:
-                self.dataChanged.emit(self.index(0, 0), self.index(len(after) - 1, len(self._heads) - 1))
+            self._touch(range(len(after)))
             return False
         self.beginResetModel()
         self.sources = after
         self.endResetModel()
         return True
 
-    def take_titles(self, titles: Mapping[str, str]) -> None:
-        """Titles that were read."""
-        self._titles.update(titles)
-        rows = [row for row, source in enumerate(self.sources) if source.id in titles]
+    def take_told(self, told: Mapping[str, Source]) -> None:
+        """What the beginnings of some transcripts tell."""
+        self._told.update(told)
+        rows = [row for row, source in enumerate(self._listed) if source.id in told]
+        after = list(self.sources)
+        for row in rows:
+            after[row] = self._with_told(self._listed[row])
+        self.sources = tuple(after)
+        self._touch(rows)
+
+    def _with_told(self, source: Source) -> Source:
+        told = self._told.get(source.id)
+        if told is None:
+            return source
+        return replace(
+            source,
+            title=source.title or told.title,
+            project_path=source.project_path or told.project_path,
+            state=source.state or told.state,
+        )
+
+    def _touch(self, rows: Sequence[int]) -> None:
         if rows:
-            self.dataChanged.emit(self.index(rows[0], 0), self.index(rows[-1], 0))
+            self.dataChanged.emit(self.index(rows[0], 0), self.index(rows[-1], len(self._heads) - 1))
 
     def forget(self) -> None:
-        self._titles.clear()
+        self._told.clear()
         self.show_sources(())
 
-    def title(self, source: Source) -> str:
-        """As known by now; empty for none."""
-        return source.title or self._titles.get(source.id, "")
-
-    def untitled(self) -> tuple[Source, ...]:
-        """Those whose title nobody looked for yet."""
-        return tuple(each for each in self.sources if not each.title and each.id not in self._titles)
+    def untold(self) -> tuple[Source, ...]:
+        """Those of which the list says too little, and whose beginning nobody read yet."""
+        return tuple(
+            each
+            for each in self._listed
+            if each.id not in self._told and not (each.title and each.project_path)
+        )
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
         return 0 if parent.isValid() else len(self.sources)
@@ -112,7 +132,7 @@ class SourceModel(QAbstractTableModel):
             return self._sort_key(source, column)
         if role == Qt.ItemDataRole.ToolTipRole:
             when = common.when(source.updated_at) if source.updated_at is not None else ""
-            return as_tooltip(self.title(source), source.project_path or "", when, str(source.path))
+            return as_tooltip(source.title, source.project_path or "", when, str(source.path))
         if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.SizeHintRole:
@@ -122,7 +142,7 @@ class SourceModel(QAbstractTableModel):
     def _shown(self, source: Source, column: int) -> str:
         match column:
             case 0:
-                return visible(self.title(source) or source.id)
+                return visible(source.title or source.id)
             case 1:
                 return visible((source.project_path or "").rstrip("/").rpartition("/")[2] or "–")
             case 2:
@@ -133,7 +153,7 @@ class SourceModel(QAbstractTableModel):
 
     def _sort_key(self, source: Source, column: int) -> Any:
         keys: tuple[Any, ...] = (
-            self.title(source).casefold(), (source.project_path or "").casefold(), source.updated_at or 0,
+            source.title.casefold(), (source.project_path or "").casefold(), source.updated_at or 0,
             source.size, words.state_of(source),
         )  # fmt: skip
         return keys[column]
@@ -159,7 +179,7 @@ class _Narrowed(QSortFilterProxyModel):
             return False
         if not self._text:
             return True
-        said = (self._model.title(source), source.project_path or "", source.id, words.state_of(source))
+        said = (source.title, source.project_path or "", source.id, words.state_of(source))
         return self._text in "\n".join(said).casefold()
 
     def lessThan(self, left: Index, right: Index) -> bool:
@@ -246,6 +266,11 @@ class SourceList(QWidget):
         self._list_projects()
         if changed and selected is not None and self.selected is None:
             self.picked.emit()
+
+    def take_told(self, told: Mapping[str, Source]) -> None:
+        """What the beginnings of some transcripts tell."""
+        self.model.take_told(told)
+        self._list_projects()
 
     def _list_projects(self) -> None:
         known = sorted({each.project_path for each in self.model.sources if each.project_path})

@@ -157,17 +157,17 @@ class TranscriptsTab(QWidget):
     # Titles
 
     def _read_titles(self) -> None:
-        session, untitled = self._session, self.list.model.untitled()[:_TITLES_AT_ONCE]
-        if session is None or not untitled or self._titling or not self.isVisible():
+        session, untold = self._session, self.list.model.untold()[:_TITLES_AT_ONCE]
+        if session is None or not untold or self._titling or not self.isVisible():
             return
         self._titling = True
         desk = session.workbench
 
-        def work(control: JobControl) -> dict[str, str]:
+        def work(control: JobControl) -> dict[str, Source]:
             found = {}
-            for source in untitled:
+            for source in untold:
                 control.check()
-                found[source.id] = desk.transcripts.title(source)
+                found[source.id] = desk.transcripts.told(source)
             return found
 
         self._lane.submit(
@@ -178,10 +178,10 @@ class TranscriptsTab(QWidget):
             group="titles",
         )
 
-    def _on_titles(self, session: HomeSession, titles: Mapping[str, str]) -> None:
+    def _on_titles(self, session: HomeSession, told: Mapping[str, Source]) -> None:
         self._titling = False
         if session is self._session:
-            self.list.model.take_titles(titles)
+            self.list.take_told(told)
             self._read_titles()
 
     # The selected one
