@@ -133,10 +133,10 @@ def _response_item(payload: Item) -> Item | None:
             text = message_text(payload)
             return said(str(role), text) if text.strip() else None
         return None
-    found = {key: _without_pictures(value) for key, value in payload.items() if key not in _DROPPED}
+    found = {key: value for key, value in payload.items() if key not in _DROPPED}
     for name in ("arguments", "output"):
         found.update({name: _decoded(found[name])} if name in found else {})
-    return found
+    return {key: _without_pictures(value) for key, value in found.items()}
 
 
 def _decoded(value: Any) -> Any:
