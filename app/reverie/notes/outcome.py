@@ -80,3 +80,17 @@ class NotesStanding:
     noted_tokens: int = 0
     updated_at: int | None = None
     run_id: str = ""
+
+
+def gate_words(gate: Gate, thresholds: Thresholds) -> str:
+    """Why there is no update now, without numbers that change from answer to answer."""
+    return {
+        "disabled": "Session notes are off. Switch them on in the settings.",
+        "no-messages": "Nothing was said in this session yet.",
+        "idle": "Nobody has said anything in this session for more than an hour.",
+        "too-small": f"Notes begin once the session holds {thresholds.start_tokens:,} tokens.",
+        "not-grown": f"Not due: the session has not grown by {thresholds.growth_tokens:,} tokens yet.",
+        "at-work": (
+            f"Not due: the model is at work. After {thresholds.tool_calls} tool calls, or once it answered."
+        ),
+    }.get(gate, gate)

@@ -5,9 +5,11 @@ and moves only what a success moves. How an update is due is `notes.thresholds`,
 A gate is one entry in Activity for each session until another one closes; the numbers of a run (tokens with
 those from the cache, the thresholds in force) are in its entry, its record and the log.
 
-When the notes are no longer as Reverie left them, somebody else keeps them too: one update is left out, and
-that is said. Threading: blocking; any thread but the GUI's, several at once. `cancel` ends a run. Failure:
-what a person can mend is in the outcome.
+When the notes are no longer as Reverie left them, and no person changed them in it, somebody else keeps them:
+one update is left out, and that is said.
+
+Threading: blocking; any thread but the GUI's, several at once. `cancel` ends a run. Failure: what a person
+can mend is in the outcome.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import MendableError
@@ -27,7 +30,7 @@ from reverie.homes.base import NotesPlace, ScopeContext
 from reverie.memory.store import sha256_of_bytes
 from reverie.notes.engine import NotesEngine
 from reverie.notes.material import newest
-from reverie.notes.outcome import Gate, NotesOutcome, NotesStanding
+from reverie.notes.outcome import Gate, NotesOutcome, NotesStanding, gate_words
 from reverie.notes.run import NotesEnd, NotesRequest, NotesRun, RunDependencies
 from reverie.notes.sections import TOTAL_TOKENS, is_template, problems_of, rough_tokens
 from reverie.notes.state import NotesBook, NotesState
@@ -55,7 +58,8 @@ IDLE_MS = 3_600_000
 @dataclass(frozen=True, slots=True)
 class NotesDependencies:
     """What the notes of one home work with. `settings` is read anew each time. `engine_for` chooses what
-    updates, and raises `MendableError` where a model that a person named cannot be asked."""
+    updates, and raises `MendableError` where a model that a person named cannot be asked. `is_ours`: whether
+    a person or a run in Reverie gave the file the content with this hash."""
 
     run: RunDependencies
     activity: Activity
@@ -63,6 +67,7 @@ class NotesDependencies:
     save_trace: Callable[[str, Mapping[str, Any]], object]
     settings: Callable[[], NotesSettings]
     engine_for: Callable[[ScopeContext], NotesEngine]
+    is_ours: Callable[[Path, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +228,7 @@ class NotesService:
         if current is None or written is None or current == written:
             return False
         self._parts.book.change(looked.session_id, lambda state: replace(state, written=current))
-        return True
+        return not self._parts.is_ours(looked.place.file, current)
 
     def _sha256(self, place: NotesPlace) -> str | None:
         return sha256_of_bytes(self._bytes(place))
@@ -270,7 +275,7 @@ class NotesService:
         }
         request = NotesRequest(
             session_id=session_id,
-            title=session_head(looked.place.transcript).title,
+            title=_title(looked.place.transcript),
             context=context,
             place=looked.place,
             messages=newest(ClaudeReadable(looked.place.transcript).messages(Reading())),
@@ -367,18 +372,10 @@ class NotesService:
             _log.info("[notes] Activity was not written: %s", error)
 
 
-def gate_words(gate: Gate, thresholds: Thresholds) -> str:
-    """Why there is no update now, without numbers that change from answer to answer."""
-    return {
-        "disabled": "Session notes are off. Switch them on in the settings.",
-        "no-messages": "Nothing was said in this session yet.",
-        "idle": "Nobody has said anything in this session for more than an hour.",
-        "too-small": f"Notes begin once the session holds {thresholds.start_tokens:,} tokens.",
-        "not-grown": f"Not due: the session has not grown by {thresholds.growth_tokens:,} tokens yet.",
-        "at-work": (
-            f"Not due: the model is at work. After {thresholds.tool_calls} tool calls, or once it answered."
-        ),
-    }.get(gate, gate)
+def _title(transcript: Path) -> str:
+    with contextlib.suppress(FileNotFoundError):  # it may go at any moment
+        return session_head(transcript).title
+    return ""
 
 
 def _thresholds(settings: NotesSettings) -> Thresholds:

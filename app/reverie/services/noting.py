@@ -18,6 +18,8 @@ from reverie.dream.service import dream_lease_name
 from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
 from reverie.homes.base import ScopeContext
+from reverie.memory.attribution import OUTSIDE
+from reverie.memory.sharing import AGENT
 from reverie.notes.engine import NotesEngine
 from reverie.notes.outcome import NotesOutcome, NotesStanding
 from reverie.notes.rules import RulesNotes
@@ -92,6 +94,10 @@ def open_notes(
     def sidecar(path: Path) -> Sidecar:
         return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock)
 
+    def is_ours(file: Path, sha256: str) -> bool:
+        found = parts.actors.actor_of(file, sha256)
+        return found is not None and found.actor not in (OUTSIDE, AGENT)
+
     return NotesService(
         NotesDependencies(
             run=RunDependencies(
@@ -110,6 +116,7 @@ def open_notes(
             save_trace=lambda run_id, document: parts.traces.save(run_id, document),
             settings=lambda: parts.read_settings().notes,
             engine_for=engines.engine,
+            is_ours=is_ours,
         ),
         cancel,
     )

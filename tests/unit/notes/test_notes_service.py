@@ -266,6 +266,22 @@ def test_when_somebody_else_keeps_the_notes_one_update_is_left_out(desk: Desk) -
     assert desk.notes.on_change(SESSION).outcome == "completed"
 
 
+def test_what_a_person_changed_in_reverie_is_nobody_elses_keeping(desk: Desk) -> None:
+    desk.turn(12_000)
+    first = desk.notes.on_change(SESSION)
+    desk.parts.reverter.revert(first.run_id)
+    desk.turn(20_000)
+    again = desk.notes.on_change(SESSION)
+    assert again.outcome == "completed"
+    store = desk.parts.store(desk.parts.home.context(workspace_id=SESSION), actor="user")
+    path = "/memories/workspace/summary.md"
+    content = store.read_text(path, as_use=False)
+    store.save(path, content.content + "- by hand\n", content.sha256)
+    desk.turn(30_000)
+    desk.engine.act = editing("- by hand\n", "- by hand\n- by us\n")
+    assert desk.notes.on_change(SESSION).outcome == "completed"
+
+
 def test_one_update_at_a_time_and_a_run_that_fails_is_tried_at_the_next_break(desk: Desk) -> None:
     desk.turn(12_000)
     with desk.parts.leases.acquire(notes_lease_name("home-1", SESSION), purpose="test"):
