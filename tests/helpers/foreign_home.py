@@ -23,6 +23,7 @@ from reverie.homes.base import (
     Companion,
     DreamWishes,
     DumpPlaces,
+    Essence,
     FileRole,
     FileRule,
     HomeContents,
@@ -136,6 +137,9 @@ class ForeignHome:
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         return "memory"
+
+    def essence(self, text: str) -> Essence:
+        return Essence(text)
 
     def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
         return {}

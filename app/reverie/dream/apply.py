@@ -62,7 +62,11 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
             before[intent.path] = text_of(was)
         if becomes is not None:
             after[intent.path] = text_of(becomes)
-    rails: dict[str, Any] = {"others": {}, "followed": followed_by(run)}
+    rails: dict[str, Any] = {
+        "others": {},
+        "followed": followed_by(run),
+        "essence": lambda text: parts.home.essence(text).text,
+    }
     if not why_not:
         overlay = DreamOverlay(parts.home, context_of(parts, run), parts.usage)
         rails["others"] = _others(overlay, before.keys() | after.keys())
@@ -184,6 +188,7 @@ class ApplyRun(DreamRun):
             self._selection,
             loaded.others,
             file_bytes=overlay.caps.file_bytes,
+            essence=lambda text: parts.home.essence(text).text,
         )
         self._limits.check()
         self._done = ops_as_done(reviewed.ops, loaded.review, plan)

@@ -11,7 +11,7 @@ Nothing here writes to the home. Not thread-safe: one run, one plan.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,9 +73,11 @@ def plan_apply(
     others: Mapping[str, str],
     *,
     file_bytes: int,
+    essence: Callable[[str], str] = str,
 ) -> ApplyPlan:
     """The plan over the files as they stand now. `source` holds the images of the reviewed run, `others`
-    are the context's other memories now, and no memory may come out larger than `file_bytes`."""
+    are the context's other memories now, and no memory may come out larger than `file_bytes`; `essence`
+    gives what of a text must be kept."""
     plan = ApplyPlan(left=dict(resolution.blocked))
     intents = {intent.path: intent for intent in journal.intents}
     for group in review.groups:
@@ -92,7 +94,8 @@ def plan_apply(
             if chosen:
                 plan.done[file.path] = chosen
         plan.changes.update(changes)
-    _keep_lines(plan, review, selection, {**others, **_texts_now(source, journal)})
+    now = {path: essence(text) for path, text in {**others, **_texts_now(source, journal)}.items()}
+    _keep_lines(plan, review, selection, now, essence)
     return plan
 
 
@@ -141,13 +144,19 @@ def _merged(
     return merged.content
 
 
-def _keep_lines(plan: ApplyPlan, review: Review, selection: Selection, now: Mapping[str, str]) -> None:
+def _keep_lines(
+    plan: ApplyPlan,
+    review: Review,
+    selection: Selection,
+    now: Mapping[str, str],
+    essence: Callable[[str], str],
+) -> None:
     """Leave out each delete whose lines would stand nowhere by now."""
     before, after = dict(now), dict(now)
     for path, change in plan.changes.items():
         after.pop(path, None)
         if change.after is not None:
-            after[path] = text_of(change.after)
+            after[path] = essence(text_of(change.after))
     blocked = judge_retention(before, after).blocked_deletes
     for file in review.files:
         if file.source in blocked and file.path not in selection.agreed_losses:

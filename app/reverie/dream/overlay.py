@@ -115,7 +115,9 @@ class DreamOverlay:
                 self._before[str(path)] = text
                 protected = key in pinned or path.scope in self._undeletable
                 used, written = usage.access_count, usage.last_write_at
-                notes.append(Note(str(path), text, protected, used, written, role == "index"))
+                notes.append(
+                    Note(str(path), text, protected, used, written, role == "index", self._home.essence)
+                )
         return tuple(notes)
 
     def left_out(self) -> tuple[str, ...]:
@@ -130,15 +132,18 @@ class DreamOverlay:
         )
 
     def texts_before_and_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Every text of the context as the run found it and as it leaves it, by memory path."""
-        before, after = dict(self._before), dict(self._before)
+        """Every text of the context as the run found it and as it leaves it, by memory path: of each what
+        must be kept (`Home.essence`)."""
+        essence = self._home.essence
+        before = {path: essence(text).text for path, text in self._before.items()}
+        after = dict(before)
         for change in self.changes():
             path = str(memory_path(change.root.scope, change.rel))
             if change.before is not None:
-                before[path] = change.before.decode("utf-8", "replace")
+                before[path] = essence(change.before.decode("utf-8", "replace")).text
             after.pop(path, None)
             if change.after is not None:
-                after[path] = change.after.decode("utf-8", "replace")
+                after[path] = essence(change.after.decode("utf-8", "replace")).text
         return before, after
 
     def follow(self, ops: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> tuple[str, ...]:

@@ -154,10 +154,11 @@ def build_review(
     is_protected: Callable[[str], bool] = lambda path: False,
     max_loss_percent: float = 20.0,
     followed: Collection[str] = (),
+    essence: Callable[[str], str] = str,
 ) -> Review:
     """The review of a run: texts of the files it changed before and after, and `others`, the context's other
     memories as they stand now. `followed`: files that only follow the others (an index, links), so that
-    their lines are nobody's loss."""
+    their lines are nobody's loss; `essence`: what of a text must be kept."""
     moved = renamed_files(ops, before, after)
     groups = tuple(
         _reviewed_group(index, group, before, after, moved)
@@ -171,7 +172,7 @@ def build_review(
     return Review(
         groups,
         words={
-            path: tuple(words for _number, words in counted_lines(path, text))
+            path: tuple(words for _number, words in counted_lines(path, essence(text)))
             for path, text in before.items()
             if path not in followed
         },

@@ -26,7 +26,7 @@ from reverie.dream.rule_merge import merge
 from reverie.dream.similarity import compare, folded_body, no_check
 from reverie.dream.vocabulary import POOR_NAME_WORDS
 from reverie.errors import PathRuleError
-from reverie.homes.base import Caps
+from reverie.homes.base import Caps, Essence
 from reverie.memory.paths import parse_memory_path, utf16_key
 
 NO_CHANGES = "no changes needed"
@@ -42,7 +42,8 @@ _PROSE = frozenset({"", "md", "markdown", "mdown", "mdx", "txt", "text"})
 class Note:
     """A memory as a run finds it. `path` is `/memories/<scope>/<rel>`; `protected`: pinned directly or
     through a pinned file or ancestor, so it may be edited but neither deleted nor renamed; times are ms since
-    the epoch. `index`: it lists the others and follows them; rules leave it alone."""
+    the epoch. `index`: it lists the others and follows them; rules leave it alone. `essence` tells what of
+    a text must be kept where two become one."""
 
     path: str
     text: str
@@ -50,6 +51,7 @@ class Note:
     access_count: int = 0
     last_write_at: int | None = None
     index: bool = False
+    essence: Callable[[str], Essence] = Essence
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +212,24 @@ class _Planner:
     def _is_duplicate(self, first: str, second: str) -> bool:
         if self._notes[first].protected and self._notes[second].protected:
             return False
+        if self._of_two_kinds(first, second):
+            return False
         return compare(self._reading(first), self._reading(second), self._check).duplicate
+
+    def _essence(self, path: str) -> Essence:
+        note = self._notes[path]
+        return note.essence(note.text)
+
+    def _of_two_kinds(self, first: str, second: str) -> bool:
+        kinds = {self._essence(first).kind, self._essence(second).kind} - {""}
+        return len(kinds) > 1
 
     def _reading(self, path: str) -> Reading:
         note = self._notes[path]
         known = self._readings.get(path)
         if known is None or known[0] != note.text:
-            known = self._readings[path] = note.text, read_note(note, self._check, self._is_common)
+            told = replace(note, text=note.essence(note.text).text)
+            known = self._readings[path] = note.text, read_note(told, self._check, self._is_common)
         return known[1]
 
     def _own_lines(self, text: str) -> str:
@@ -246,13 +259,13 @@ class _Planner:
 
     def _merge(self, target: str, other: str, kind: Literal["exact", "near"]) -> None:
         """Merge `other` into `target`, or the other way round where only that can be done without loss."""
-        if kind == "exact" and not self._may_be_one(target, other):
+        if kind == "exact" and (self._of_two_kinds(target, other) or not self._may_be_one(target, other)):
             return
         for stays, goes in ((target, other), (other, target)):
             if self._notes[goes].protected:
                 continue
             before = self._notes[stays].text
-            after = merge(before, self._notes[goes].text, self._caps)
+            after = merge(before, self._essence(goes).text, self._caps)
             if after is None or (after != before and not _is_prose(stays)):
                 continue
             edits = () if after == before else (_edit(stays, before, after),)

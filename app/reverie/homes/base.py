@@ -16,11 +16,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from reverie.errors import Unavailable
-from reverie.transcripts.reading import ReadableTranscript
-from reverie.transcripts.turns import Transcript
+
+if TYPE_CHECKING:
+    from reverie.transcripts.reading import ReadableTranscript
+    from reverie.transcripts.turns import Transcript
+
 
 COMPANIONS = "companions"
 """The key under which the files that an agent loads beside its memories are kept in history and journals;
@@ -143,6 +146,15 @@ EDITABLE = FileRule()
 FileRole = Literal["memory", "index", "notes"]
 """What a file is to a dream. `index`: lists the others and follows them; never merged, renamed or deleted.
 `notes`: those of one session, which no dream touches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Essence:
+    """A memory's text without what only tells of the file itself (its name, where it came from): what has to
+    be kept where two become one. Memories of different kinds never do; empty: no kind."""
+
+    text: str
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,6 +458,9 @@ class Home(Protocol):
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         """What `rel` is to a dream. Pure: no file is read."""
+
+    def essence(self, text: str) -> Essence:
+        """What of a memory's text must be kept where two become one. Pure."""
 
     def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
         """What else becomes of a root's files after a dream, so that its index and links still hold: new

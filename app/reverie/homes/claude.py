@@ -22,6 +22,7 @@ from reverie.homes.base import (
     AgentLock,
     Caps,
     Companion,
+    Essence,
     FileRole,
     FileRule,
     HomeContents,
@@ -40,6 +41,7 @@ from reverie.homes.base import (
     Workspace,
 )
 from reverie.homes.claude_companions import companions
+from reverie.homes.claude_essence import essence
 from reverie.homes.claude_index import INDEX
 from reverie.homes.claude_names import DIRECTORY, KIND, SESSION, existing_directory
 from reverie.homes.claude_places import (
@@ -171,16 +173,24 @@ class ClaudeHome(PlainHome):
             return "notes"
         return "index" if rel.rpartition("/")[2] == INDEX else "memory"
 
+    def essence(self, text: str) -> Essence:
+        return essence(text)
+
     def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
         from reverie.homes.claude_follow import follow
 
-        return follow(change) if root.scope is Scope.PROJECT else {}
+        return follow(change)
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
         from reverie.homes.claude_lock import LOCK_NAME, ClaudeLock
 
         directory = self._memory_directory(context)
         return None if directory is None else ClaudeLock(directory / LOCK_NAME)
+
+    def memory_off(self, context: ScopeContext) -> str:
+        """What switches the auto memory of the context's project off, in words; empty where it is on."""
+        project = self._checkout(context.project_path) if context.project_path else None
+        return memory_settings(self._root, project, self._machine).off
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
         self._require_available()
