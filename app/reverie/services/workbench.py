@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from reverie.services.moves import Moves
     from reverie.services.noting import NotingDesk
     from reverie.services.orphans import OrphanDesk
+    from reverie.services.records import RecordEdits
     from reverie.services.replay import Replays
     from reverie.services.reviews import ReviewDesk
     from reverie.services.seen import SeenLog
@@ -483,6 +484,13 @@ class Workbench:
         from reverie.services.moves import Moves
 
         return Moves(self.parts)
+
+    @cached_property
+    def records(self) -> RecordEdits:
+        """Changing the records of this home, where it keeps some. Raises `Unavailable`."""
+        from reverie.services.records import RecordEdits
+
+        return RecordEdits(self.parts)
 
     @cached_property
     def _changes(self) -> HandChanges:

@@ -1,0 +1,222 @@
+"""What a person may change in a record of loki-mode, as values that can be turned round (formats/loki.md
+section 13).
+
+A change names what it expects: a field's value, or whole patterns. It is made in what the file holds at that
+moment, so that what others wrote meanwhile stays; where the expected is not there any more, it is refused.
+Unknown keys and their order are kept. Pure.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reverie.errors import Conflict, StoreError
+from reverie.homes.loki_records import number_of, parse_record, text_of, texts_of
+
+ABSENT = object()
+"""The value of a field that is not there."""
+
+EPISODE_FIELDS = ("importance",)
+SKILL_FIELDS = (
+    "description",
+    "prerequisites",
+    "steps",
+    "common_errors",
+    "exit_criteria",
+    "importance",
+    "example_usage",
+)
+_TEXTS_UNITED = ("conditions", "source_episodes")
+_MOST_CONFIDENT = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of the record in `rel` (below the memory root). `place`: keys and list positions."""
+
+    rel: str
+    place: tuple[str | int, ...]
+    before: Any
+    after: Any
+
+    def inverse(self) -> FieldChange:
+        return FieldChange(self.rel, self.place, self.after, self.before)
+
+    def made_in(self, document: Any) -> Any:
+        """The document after it. Raises `Conflict`."""
+        changed = copy.deepcopy(document)
+        *above, last = self.place
+        inside = changed
+        for step in above:
+            inside = _inside(inside, step)
+        if _same(_inside(inside, last), self.after):
+            return changed
+        if not _same(_inside(inside, last), self.before):
+            raise _overtaken(self.rel)
+        if self.after is ABSENT:
+            del inside[last]
+        elif isinstance(inside, dict | list):
+            inside[last] = self.after  # type: ignore[index]
+        else:
+            raise _overtaken(self.rel)
+        return changed
+
+
+@dataclass(frozen=True, slots=True)
+class PatternsChange:
+    """Patterns of the store in `rel`: `after` takes the place of `before`, each of which must be there as it
+    is told here."""
+
+    rel: str
+    before: tuple[dict[str, Any], ...]
+    after: tuple[dict[str, Any], ...]
+
+    def inverse(self) -> PatternsChange:
+        return PatternsChange(self.rel, self.after, self.before)
+
+    def made_in(self, document: Any) -> Any:
+        """The document after it. Raises `Conflict`."""
+        changed = copy.deepcopy(document)
+        listed = _list_of(changed)
+        places: list[int] = []
+        for record in self.before:
+            place = next(
+                (at for at, each in enumerate(listed) if at not in places and _same(each, record)), None
+            )
+            if place is None:
+                raise _overtaken(self.rel)
+            places.append(place)
+        first = min(places, default=len(listed))
+        kept = [each for at, each in enumerate(listed) if at not in places]
+        listed[:] = [*kept[:first], *copy.deepcopy(self.after), *kept[first:]]
+        return changed
+
+
+RecordChange = FieldChange | PatternsChange
+
+
+def resolution(rel: str, index: int, before: str, after: str) -> FieldChange:
+    """What came of the error at this place of an episode: the field that the agent never fills."""
+    return FieldChange(rel, ("errors_encountered", index, "resolution"), before, after)
+
+
+def field_of(rel: str, key: str, before: Any, after: Any) -> FieldChange:
+    """A field of an episode or a skill. Raises `StoreError` for one that is not for editing."""
+    allowed = SKILL_FIELDS if "skills" in rel.split("/") else EPISODE_FIELDS
+    if key not in allowed:
+        raise StoreError(f"{key} is not for editing.", cause="The agent relies on it.", reason="not-editable")
+    if key == "importance" and not (_is_number(after) and 0 <= after <= 1):
+        raise StoreError("Importance is a number from 0 to 1.", next_step="Give one of these.")
+    return FieldChange(rel, (key,), before, after)
+
+
+def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
+    """Patterns that say the same as one: the first of them, with what the others know. The agent's own rules
+    of merging (formats/loki.md section 11), whatever their `incorrect_approach` is: that it is empty is why
+    they pile up."""
+    if len(records) < 2:
+        raise StoreError("There is nothing to merge.", next_step="Choose two patterns or more.")
+    first = copy.deepcopy(records[0])
+    for other in records[1:]:
+        more_sources = set(texts_of(other.get("source_episodes"))) - set(
+            texts_of(first.get("source_episodes"))
+        )
+        for key in _TEXTS_UNITED:
+            if key in first or key in other:
+                first[key] = list(dict.fromkeys((*texts_of(first.get(key)), *texts_of(other.get(key)))))
+        for key in ("incorrect_approach", "correct_approach", "description"):
+            if not text_of(first.get(key)) and text_of(other.get(key)):
+                first[key] = other[key]
+        if more_sources:
+            confidence = number_of(first.get("confidence"), 0.5) + 0.05
+            first["confidence"] = round(min(_MOST_CONFIDENT, confidence), 4)
+        importance = max(number_of(first.get("importance"), 0.5), number_of(other.get("importance"), 0.5))
+        if importance != number_of(first.get("importance"), 0.5):
+            first["importance"] = importance
+        for key, value in other.items():
+            first.setdefault(key, copy.deepcopy(value))
+    return PatternsChange(rel, tuple(records), (first,))
+
+
+def spelled(document: Any, like: bytes) -> bytes:
+    """The bytes of a document as the agent writes it, and as `like` ends."""
+    text = json.dumps(document, indent=2, ensure_ascii=like.isascii())
+    tail = b"\n" if like.endswith(b"\n") else b""
+    return text.encode("utf-8", "surrogatepass") + tail
+
+
+def parsed(data: bytes, rel: str) -> Any:
+    """The document in a file. Raises `StoreError` for what must not be written again."""
+    try:
+        document = parse_record(data)
+        json.loads(data, object_pairs_hook=_each_key_once)
+    except ValueError as error:
+        raise StoreError(
+            f"{rel} was not changed.",
+            cause=f"It cannot be read: {error}.",
+            next_step="Repair it outside.",
+            reason="not-text",
+        ) from None
+    return document
+
+
+def skill_text(record: dict[str, Any]) -> str:
+    """The agent's own rendering of a skill."""
+    lines = [f"# Skill: {text_of(record.get('name'))}", "", text_of(record.get("description")), ""]
+    if prerequisites := texts_of(record.get("prerequisites")):
+        lines += ["## Prerequisites", *(f"- {item}" for item in prerequisites), ""]
+    if steps := texts_of(record.get("steps")):
+        lines += ["## Steps", *(f"{number}. {step}" for number, step in enumerate(steps, 1)), ""]
+    listed = record.get("common_errors")
+    errors = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    if errors:
+        lines += ["## Common Errors and Fixes"]
+        lines += [f"- {text_of(each.get('error'))}: {text_of(each.get('fix'))}" for each in errors] + [""]
+    if criteria := texts_of(record.get("exit_criteria")):
+        lines += ["## Exit Criteria", *(f"- {item}" for item in criteria), ""]
+    return "\n".join(lines)
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("it holds a key twice")
+    return found
+
+
+def _list_of(document: Any) -> list[Any]:
+    listed = document.setdefault("patterns", []) if isinstance(document, dict) else document
+    if not isinstance(listed, list):
+        raise StoreError("The store was not changed.", cause="It holds no list of patterns.")
+    return listed
+
+
+def _inside(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict) and isinstance(step, str):
+        return value.get(step, ABSENT)
+    if isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+        return value[step]
+    return ABSENT
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON; Python's == takes 1 for true."""
+    if one is ABSENT or other is ABSENT:
+        return one is other
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _overtaken(rel: str) -> Conflict:
+    return Conflict(
+        f"{rel} was not changed:",
+        cause="what was to be changed is not there any more as it was.",
+        next_step="Look at it again, and repeat the change.",
+    )

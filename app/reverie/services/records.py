@@ -1,0 +1,107 @@
+"""Changing records of a loki-mode store by hand: a field, patterns, taking each back.
+
+Every change is made under the store's own lock beside the file, so that the agent and Reverie wait for each
+other, in what the file holds at that moment, and by compare-and-swap, for writers that take no lock. The
+history has the file before and after. The text of a skill beside its record follows, unless a person changed
+it.
+
+Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing changed.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from reverie.errors import Conflict, StoreError, Unavailable
+from reverie.files.beside_lock import lock_beside
+from reverie.files.lock import file_lock
+from reverie.homes.base import Scope, ScopeRoot
+from reverie.homes.loki_names import KIND
+from reverie.homes.loki_records import patterns_of
+from reverie.memory.store import sha256_of_bytes
+from reverie.services.parts import HomeParts, rooted_files
+from reverie.services.record_changes import RecordChange, parsed, skill_text, spelled
+
+_DERIVED = ("index.json", "timeline.json")
+_EDITABLE = ("episodic", "semantic", "skills")
+
+
+class RecordEdits:
+    """The records of one home."""
+
+    def __init__(self, parts: HomeParts) -> None:
+        if parts.home.kind != KIND:
+            raise Unavailable("This home keeps no records.", next_step="Open a project of loki-mode.")
+        self._parts = parts
+        self._root: ScopeRoot = parts.home.scope_root(parts.home.context(), Scope.PROJECT)
+        self._files = rooted_files(self._root)
+
+    def patterns(self, rel: str = "semantic/patterns.json") -> tuple[dict[str, Any], ...]:
+        """The patterns of a store, as they are on disk. Raises `StoreError`."""
+        return patterns_of(parsed(self._files.read(rel), rel))
+
+    def change(self, change: RecordChange) -> RecordChange:
+        """Make a change; what takes it back. Raises `Conflict` where what it expects is not there."""
+        rel = change.rel
+        self._refuse_others(rel)
+        path = self._root.directory / rel
+        with file_lock(self._parts.profile.locks, path), lock_beside(path):
+            before = self._files.read(rel)
+            document = parsed(before, rel)
+            changed = change.made_in(document)
+            images = {rel: (before, spelled(changed, before))}
+            with ExitStack() as held:
+                images |= self._rendering(rel, document, changed, held)
+                images = {name: pair for name, pair in images.items() if pair[0] != pair[1]}
+                if images:
+                    self._write(images)
+        return change.inverse()
+
+    def _write(self, images: dict[str, tuple[bytes, bytes]]) -> None:
+        paths = [self._root.directory / rel for rel in images]
+        self._parts.snapshots.observe(source="before a change", dirty=paths)
+        try:
+            for rel, (before, after) in images.items():
+                self._replace(rel, before, after)
+        finally:
+            self._parts.snapshots.record(
+                actor="user", source="by hand", subject="Record changed by hand", dirty=paths
+            )
+
+    def _replace(self, rel: str, before: bytes, after: bytes) -> None:
+        def compare(current: bytes | None) -> None:
+            if current != before:
+                raise Conflict(
+                    f"{rel} was not written:", cause="it changed meanwhile.", next_step="Try again."
+                )
+            self._parts.actors.record(
+                self._root.directory / rel,
+                sha256_of_bytes(after),
+                actor="user",
+                run_id=None,
+                at_ms=self._parts.clock(),
+            )
+
+        self._files.write(rel, after, before_replace=compare)
+
+    def _rendering(
+        self, rel: str, before: Any, after: Any, held: ExitStack
+    ) -> dict[str, tuple[bytes, bytes]]:
+        """What becomes of the text beside a skill's record: anew, where it is the agent's."""
+        folders, name = rel.split("/")[:-1], rel.removesuffix(".json") + ".md"
+        if "skills" not in folders or not isinstance(before, dict) or self._files.entry(name) is None:
+            return {}
+        held.enter_context(file_lock(self._parts.profile.locks, self._root.directory / name))
+        current = self._files.read(name)
+        if current.decode("utf-8", "replace").strip() != skill_text(before).strip():
+            return {}
+        return {name: (current, skill_text(after).encode("utf-8", "surrogatepass"))}
+
+    def _refuse_others(self, rel: str) -> None:
+        parts = Path(rel).parts
+        if not any(part in _EDITABLE for part in parts[:-1]) or parts[-1] in _DERIVED:
+            raise StoreError(
+                f"{rel} is not for editing.", cause="The agent keeps it for itself.", reason="not-editable"
+            )

@@ -1,0 +1,278 @@
+"""Records are changed field by field under the store's own lock: nothing that others write is lost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.loki_home import LokiMaker, error
+from helpers.samples import copy_sample
+from reverie.clock import system_clock
+from reverie.compose import open_parts
+from reverie.errors import Conflict, MendableError, StoreError, Unavailable
+from reverie.failures.lessons import retrieve
+from reverie.files.beside_lock import lock_beside
+from reverie.memory.history_log import Place
+from reverie.profile import Profile
+from reverie.services.record_changes import (
+    ABSENT,
+    FieldChange,
+    PatternsChange,
+    field_of,
+    merged,
+    parsed,
+    resolution,
+    spelled,
+)
+from reverie.services.records import RecordEdits
+from reverie.services.workbench import Workbench
+
+EPISODE = "episodic/2026-08-19/task-ep-2026-08-19-1.json"
+PATTERNS = "semantic/patterns.json"
+
+OTHER_WRITER = """
+import fcntl, json, os, sys, tempfile
+path, count = sys.argv[1], int(sys.argv[2])
+for number in range(count):
+    with open(path + ".lock", "w") as lock:
+        fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+        document = json.load(open(path))
+        document["patterns"].append({"id": f"other-{number}", "pattern": "from outside"})
+        fd, temp = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".tmp_", suffix=".json")
+        with os.fdopen(fd, "w") as file:
+            json.dump(document, file, indent=2)
+        os.replace(temp, path)
+"""
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> LokiMaker:
+    found = LokiMaker(tmp_path / "project")
+    found.episode(1, errors=[error("A", "a"), error("B", "b")], mine={"z": 1, "a": [0.1, 1.5e300, None]})
+    return found
+
+
+@pytest.fixture
+def edits(maker: LokiMaker, tmp_path: Path) -> RecordEdits:
+    return Workbench(open_parts(maker.project, Profile.under(tmp_path / "profile"), system_clock)).records
+
+
+def record(maker: LokiMaker, rel: str) -> Any:
+    return json.loads((maker.memory / rel).read_text())
+
+
+def test_a_resolution_is_written_and_nothing_else(maker: LokiMaker, edits: RecordEdits) -> None:
+    path = maker.memory / EPISODE
+    before = path.read_text()
+    back = edits.change(resolution(EPISODE, 1, "", "asked Ada, naïvely"))
+    text = path.read_text()
+    assert record(maker, EPISODE)["errors_encountered"][1]["resolution"] == "asked Ada, naïvely"
+    changed = [
+        pair for pair in zip(before.splitlines(), text.splitlines(), strict=True) if pair[0] != pair[1]
+    ]
+    assert changed == [('      "resolution": ""', '      "resolution": "asked Ada, na\\u00efvely"')]
+    edits.change(back)
+    assert path.read_text() == before
+
+
+def test_the_lesson_has_the_resolution_and_the_block_stays(maker: LokiMaker, edits: RecordEdits) -> None:
+    now = 1_787_140_800_000
+    block = retrieve(maker.memory, now_ms=now).block
+    edits.change(resolution(EPISODE, 0, "", "mended"))
+    after = retrieve(maker.memory, now_ms=now)
+    assert [lesson.resolution for lesson in after.lessons] == ["mended", ""]
+    assert after.block == block
+
+
+def test_a_file_keeps_its_spelling(maker: LokiMaker, edits: RecordEdits, tmp_path: Path) -> None:
+    sample = copy_sample("loki-project", tmp_path) / ".loki" / "memory"
+    for path in sample.rglob("*.json"):
+        data = path.read_bytes()
+        assert spelled(parsed(data, path.name), data) == data
+    maker.file(f"memory/{PATTERNS}", '{\n  "patterns": [],\n  "note": "ü"\n}\n')
+    edits.change(FieldChange(PATTERNS, ("note",), "ü", "ö"))
+    assert (maker.memory / PATTERNS).read_text() == '{\n  "patterns": [],\n  "note": "ö"\n}\n'
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        resolution(EPISODE, 1, "another", "x"),
+        resolution(EPISODE, 7, "", "x"),
+        resolution(EPISODE, -1, "", "x"),
+        FieldChange(EPISODE, ("importance",), 0.5, 0.7),
+        FieldChange(EPISODE, ("task_id", "deep"), "x", "y"),
+        PatternsChange("semantic/anti-patterns.json", ({"id": "gone"},), ()),
+    ],
+)
+def test_what_is_not_as_expected_is_left(
+    change: FieldChange | PatternsChange, maker: LokiMaker, edits: RecordEdits
+) -> None:
+    maker.patterns(name="anti-patterns")
+    before = (maker.memory / EPISODE).read_bytes()
+    with pytest.raises(Conflict):
+        edits.change(change)
+    assert (maker.memory / EPISODE).read_bytes() == before
+
+
+def test_a_field_that_was_not_there_comes_and_goes(maker: LokiMaker, edits: RecordEdits) -> None:
+    before = (maker.memory / EPISODE).read_bytes()
+    back = edits.change(field_of(EPISODE, "importance", ABSENT, 0.0))
+    assert record(maker, EPISODE)["importance"] == 0.0
+    edits.change(back)
+    assert (maker.memory / EPISODE).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("rel", "key", "value"),
+    [
+        (EPISODE, "id", "x"),
+        (EPISODE, "outcome", "success"),
+        (EPISODE, "importance", 2),
+        (EPISODE, "importance", True),
+        ("skills/a.json", "name", "x"),
+    ],
+)
+def test_other_fields_are_not_for_editing(rel: str, key: str, value: Any) -> None:
+    with pytest.raises(StoreError):
+        field_of(rel, key, None, value)
+
+
+@pytest.mark.parametrize(
+    "rel", ["index.json", "timeline.json", "handoffs/a.json", "namespaces.json", "decisions.md"]
+)
+def test_what_the_agent_keeps_for_itself_is_not_changed(
+    rel: str, maker: LokiMaker, edits: RecordEdits
+) -> None:
+    maker.json(f"memory/{rel}", {"a": 1})
+    with pytest.raises(StoreError):
+        edits.change(FieldChange(rel, ("a",), 1, 2))
+    assert record(maker, rel) == {"a": 1}
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"a": "\xff"}', b'{"a": 1, "a": 2}', b"[" * 100_000])
+def test_what_cannot_be_read_whole_is_never_written(
+    content: bytes, maker: LokiMaker, edits: RecordEdits
+) -> None:
+    maker.file(f"memory/{PATTERNS}", content)
+    with pytest.raises(StoreError):
+        edits.change(PatternsChange(PATTERNS, (), ({"id": "x"},)))
+    assert (maker.memory / PATTERNS).read_bytes() == content
+
+
+def test_two_writers_of_the_patterns_lose_nothing(maker: LokiMaker, edits: RecordEdits) -> None:
+    count = 25
+    path = maker.patterns({"id": "mine", "pattern": "ours", "confidence": 0.0})
+    other = subprocess.Popen([sys.executable, "-c", OTHER_WRITER, str(path), str(count)])
+    for number in range(count):
+        (ours,) = (each for each in edits.patterns() if each["id"] == "mine")
+        edits.change(PatternsChange(PATTERNS, (ours,), ({**ours, "confidence": number + 1},)))
+        edits.change(PatternsChange(PATTERNS, (), ({"id": f"ours-{number}", "pattern": "new"},)))
+    assert other.wait(60) == 0
+    found = {each["id"]: each for each in edits.patterns()}
+    assert found["mine"]["confidence"] == count
+    assert set(found) == {"mine", *(f"{who}-{n}" for who in ("ours", "other") for n in range(count))}
+    assert len(edits.patterns()) == 2 * count + 1
+
+
+def test_a_writer_without_a_lock_is_not_overwritten(
+    maker: LokiMaker, edits: RecordEdits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = maker.patterns({"id": "a"})
+    whole = RecordEdits._write
+
+    def late(self: RecordEdits, images: dict[str, tuple[bytes, bytes]]) -> None:
+        path.write_text('{"patterns": ["theirs"]}')
+        whole(self, images)
+
+    monkeypatch.setattr(RecordEdits, "_write", late)
+    with pytest.raises(Conflict):
+        edits.change(PatternsChange(PATTERNS, ({"id": "a"},), ()))
+    assert path.read_text() == '{"patterns": ["theirs"]}'
+
+
+def test_a_store_that_its_agent_holds_is_waited_for(
+    maker: LokiMaker, edits: RecordEdits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = maker.patterns({"id": "a"})
+
+    def soon(target: Path) -> Any:
+        return lock_beside(target, timeout_s=0.02)
+
+    monkeypatch.setattr("reverie.services.records.lock_beside", soon)
+    with lock_beside(path), pytest.raises(MendableError, match="locked by its agent"):
+        edits.change(PatternsChange(PATTERNS, ({"id": "a"},), ()))
+    edits.change(PatternsChange(PATTERNS, ({"id": "a"},), ()))
+    assert edits.patterns() == ()
+
+
+def test_duplicates_become_one_with_what_all_know_and_come_back(maker: LokiMaker, edits: RecordEdits) -> None:
+    one = maker.anti_pattern(1, source_episodes=["e1"], mine="kept", confidence=0.97)
+    two = maker.anti_pattern(2, source_episodes=["e1", "e2"], what="guess", importance=0.9, theirs=[1])
+    three = maker.anti_pattern(3, source_episodes=["e3"], conditions=["When tired"])
+    path = maker.patterns({"id": "first"}, one, "scalar", two, {"id": "last"}, three)
+    before = path.read_bytes()
+    back = edits.change(merged(PATTERNS, (one, two, three)))
+    listed = record(maker, PATTERNS)["patterns"]
+    assert [each if isinstance(each, str) else each["id"] for each in listed] == [
+        "first",
+        one["id"],
+        "scalar",
+        "last",
+    ]
+    assert listed[1] == {
+        **one,
+        "source_episodes": ["e1", "e2", "e3"],
+        "conditions": ["When encountering: IterationError", "When tired"],
+        "incorrect_approach": "guess",
+        "confidence": 0.99,
+        "importance": 0.9,
+        "theirs": [1],
+    }
+    edits.change(back)
+    assert sorted(map(str, record(maker, PATTERNS)["patterns"])) == sorted(
+        map(str, json.loads(before)["patterns"])
+    )
+    with pytest.raises(StoreError):
+        merged(PATTERNS, (one,))
+
+
+def test_the_text_of_a_skill_follows_its_record_unless_a_person_wrote_it(
+    maker: LokiMaker, edits: RecordEdits, tmp_path: Path
+) -> None:
+    sample = copy_sample("loki-project", tmp_path) / ".loki" / "memory" / "skills"
+    for name in ("import-a-gtfs-feed.json", "import-a-gtfs-feed.md"):
+        maker.file(f"memory/skills/{name}", (sample / name).read_bytes())
+    rel, text = "skills/import-a-gtfs-feed.json", maker.memory / "skills" / "import-a-gtfs-feed.md"
+    before = text.read_text()
+    back = edits.change(field_of(rel, "description", "Load, validate and index a feed", "Load a feed"))
+    assert text.read_text() == before.replace("Load, validate and index a feed", "Load a feed")
+    edits.change(back)
+    assert text.read_text() == before
+    text.write_text("# Mine\n")
+    edits.change(field_of(rel, "description", "Load, validate and index a feed", "Load it"))
+    assert text.read_text() == "# Mine\n"
+
+
+def test_the_history_has_the_record_before_and_after(maker: LokiMaker, tmp_path: Path) -> None:
+    parts = open_parts(maker.project, Profile.under(tmp_path / "profile"), system_clock)
+    before = (maker.memory / EPISODE).read_bytes()
+    RecordEdits(parts).change(resolution(EPISODE, 0, "", "mended"))
+    history = parts.snapshots.history
+    place = Place("project/memory", EPISODE)
+    entries = history.log(place).entries
+    kept = [history.read(entry.commit.id, *place) for entry in entries]
+    assert kept == [(maker.memory / EPISODE).read_bytes(), before]
+    assert [entry.commit.actor for entry in entries] == ["user", "outside"]
+
+
+def test_other_homes_keep_no_records(tmp_path: Path) -> None:
+    home = copy_sample("mux-home", tmp_path)
+    parts = open_parts(home, Profile.under(tmp_path / "profile"), system_clock)
+    with pytest.raises(Unavailable):
+        _ = Workbench(parts).records
