@@ -4,6 +4,7 @@ a service or a model that fails, in both stages."""
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,15 @@ import pytest
 
 from helpers.benches import contents
 from helpers.codex_home import thread_id
-from helpers.extraction import age, extract, ids, memory_of, parts_of, small_home, traces_of
+from helpers.extraction import NOW, age, extract, ids, memory_of, parts_of, small_home, traces_of
 from helpers.isolation import TEST_PROFILE
 from helpers.model_runs import MODEL, memory, settle_on, turn
 from helpers.model_server import Call, ModelServer, ParsedRequest, Reply
 from helpers.rollouts import meta, said, shell
+from reverie.rollouts.progress import ExtractProgress
 from reverie.rollouts.stage_one import is_structured
 from reverie.runs.record import RunRecord
+from reverie.services.extracting import ExtractDesk
 
 KEY = "tk-0123456789-abcdefghij-KEY"
 SECRET = "sk-proj-" + "9f8E7d6C5b4A3" * 3
@@ -339,3 +342,50 @@ def test_the_trace_of_an_extraction_says_that_it_wrote(home: Path, profile: Path
         ("extract", "wrote"),
         ("extract", "wrote"),
     ]
+
+
+def test_a_cancel_ends_a_model_that_says_nothing_at_once(home: Path, profile: Path) -> None:
+    cancel = threading.Event()
+    before = contents(home)
+
+    def progress(told: ExtractProgress) -> None:
+        if told.stage == "thinking":
+            cancel.set()
+
+    with ModelServer() as server:
+        Service(server, Reply(fault="hang"))
+        result = run_with(server, home, profile, cancel=cancel, progress=progress)
+    assert (result.outcome, result.reason) == ("cancelled", "cancelled")
+    assert {end.outcome for end in result.rollouts} == {"cancelled"}
+    assert contents(home) == before
+
+
+def test_a_handbook_that_somebody_edits_meanwhile_is_left_to_them(home: Path, profile: Path) -> None:
+    memory_of(home).mkdir(parents=True)
+    handbook = memory_of(home) / "MEMORY.md"
+    handbook.write_text("old\n")
+
+    def edit(told: ExtractProgress) -> None:
+        if told.kind == "directory" and told.stage == "thinking":
+            handbook.write_text("by hand\n")
+
+    with ModelServer() as server:
+        Service(server)
+        result = run_with(server, home, profile, progress=edit)
+    assert [(end.outcome, end.reason) for end in result.directories] == [("failed", "conflict")]
+    assert handbook.read_text() == "by hand\n"
+    assert [record.outcome for record in records(home, profile)].count("failed") == 1
+
+
+def test_the_footer_knows_what_waits_and_when_something_was_done_last(home: Path, profile: Path) -> None:
+    desk = ExtractDesk(parts_of(home, profile))
+    assert desk.available
+    before = desk.status()
+    assert (before.last_at, before.last_outcome, before.waiting, before.holder) == (None, "", 2, "")
+    assert before.engine == "rules"
+    assert [each.thread_id for each in desk.candidates() if each.chosen] == ids(2, 1)
+    assert not (home / "memories").exists()
+    extract(home, profile)
+    after = desk.status("/projects/demo")
+    assert (after.last_at, after.last_outcome, after.waiting) == (NOW, "completed", 0)
+    assert desk.status("/projects/elsewhere").last_at is None

@@ -239,6 +239,10 @@ class DirectoryRun:
         root = self._around.root(directory.cwd, directory.bucket)
         context = context_of(directory.cwd, directory.bucket)
         staging = Staging(parts.home, context, root, parts.usage.load(), directory.cwd)
+        if not any(trace.rel != INDEX for trace in staging.traces):
+            parts.state.consolidated(directory, at=parts.clock(), outcome="unchanged", done=True)
+            summary = "No traces are left to consolidate."
+            return self._end(replace(self._record, outcome="unchanged"), summary)
         self._around.voice.consolidating(directory.cwd, sum(trace.rel != INDEX for trace in staging.traces))
         self._tell("thinking", "")
         summary = await self._engine.consolidate(
@@ -258,6 +262,7 @@ class DirectoryRun:
             check=limits.check,
             confirm=confirm,
             track=self._track,
+            attempts=1,
         )
         outcome: Outcome = "completed" if written.changed else "unchanged"
         return self._end(replace(written.record, outcome=outcome), summary)

@@ -24,7 +24,7 @@ from reverie.homes.codex_names import bucket_of, normalised_cwd
 from reverie.homes.codex_threads import Thread
 from reverie.rollouts.progress import ExtractProgress, ExtractResult, PartEnd, Stage, Tell
 from reverie.rollouts.run import Around, DirectoryRun, RolloutRun, directory_lease_name
-from reverie.rollouts.selection import Limits, Selection, Skipped, select
+from reverie.rollouts.selection import SKIP_WORDS, Limits, Selection, Skipped, select
 from reverie.rollouts.stage_one import StageOneEngine
 from reverie.rollouts.stage_two import StageTwoEngine
 from reverie.rollouts.state import DirectoryRow
@@ -61,8 +61,9 @@ class ExtractRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExtractStatus:
-    """Where extraction stands for one directory, or for all. `last_at` (UTC ms) and `last_outcome`: the last
-    consolidation; `candidates` threads wait; `holder` consolidates now."""
+    """Where extraction stands for one directory, or for all. `last_at` (UTC ms): when anything was extracted
+    or consolidated last; `last_outcome`: of the last consolidation, empty before the first; `candidates`
+    threads wait; `holder` consolidates now."""
 
     last_at: int | None = None
     last_outcome: str = ""
@@ -117,19 +118,22 @@ class ExtractService:
 
     def status(self, request: ExtractRequest) -> ExtractStatus:
         """Where it stands, for a footer."""
-        directories = self._parts.state.directories()
+        directories, rows = self._parts.state.directories(), tuple(self._parts.state.rows().values())
         if request.project_path is not None:
             bucket = bucket_of(normalised_cwd(request.project_path))
             directories = {bucket: directories[bucket]} if bucket in directories else {}
+            rows = tuple(row for row in rows if row.bucket == bucket)
         chosen = self.plan(request)
         waiting = len(chosen.chosen) + chosen.counts().get("over-the-limit", 0)
         last = max(directories.values(), key=lambda each: each.consolidated_at or 0, default=None)
+        times = [row.generated_at for row in rows]
+        times += [each.consolidated_at for each in directories.values() if each.consolidated_at is not None]
         holders = (
             self._parts.leases.holder(directory_lease_name(self._parts.home_id, bucket))
             for bucket in directories
         )
         return ExtractStatus(
-            None if last is None else last.consolidated_at,
+            max(times, default=None),
             "" if last is None else last.outcome,
             waiting,
             next((holder for holder in holders if holder is not None), None),
@@ -233,7 +237,7 @@ class _Work:
                 end = await run.go()
             if isinstance(end, Skipped):
                 self._around.voice.skipped(end)
-                teller.ended(told, "skipped", end.reason)
+                teller.ended(told, "skipped", f"Left out: {SKIP_WORDS[end.reason]}.")
             else:
                 self._around.voice.ended(end)
                 teller.ended(told, _stage_of(end, "persisted"), end.summary)
@@ -257,7 +261,7 @@ class _Work:
                 return _cancelled(told)
             end = await DirectoryRun(self._around, row, self._engines.stage_two(), teller.of(told)).go()
             if end is None:
-                teller.ended(told, "skipped", "lease-held")
+                teller.ended(told, "skipped", "Somebody else consolidates it, or has just done so.")
             else:
                 self._around.voice.ended(end)
                 teller.ended(told, _stage_of(end, "consolidated"), end.summary)

@@ -108,12 +108,14 @@ class MemoryWriter:
         check: Callable[[], None],
         confirm: Callable[[RunRecord], None],
         track: Callable[[RunRecord], None],
+        attempts: int = _SWAPS,
     ) -> Written:
         """Carry out what `plan` says. `record` has not been begun; it gets another id, which `track` is told,
-        so that runs are in the order in which they wrote: that is how they can be taken back."""
+        so that runs are in the order in which they wrote: that is how they can be taken back. More than one
+        of `attempts` makes sense where `plan` looks at the files anew."""
         async with self._turn, self._lease(check) as lease:
             self._parts.recovery.run()
-            for attempt in range(_SWAPS):
+            for attempt in range(attempts):
                 record = replace(record, id=self._parts.runs.new_id(self._parts.clock()))
                 track(record)
                 planned = plan()
@@ -123,7 +125,7 @@ class MemoryWriter:
                 try:
                     return Written(self._carry_out(record, root, planned, lease, check, confirm), True)
                 except Conflict:
-                    if attempt == _SWAPS - 1:
+                    if attempt == attempts - 1:
                         raise
         raise AssertionError("the loop returns or raises")
 

@@ -43,8 +43,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ExtractView:
-    """For a footer: when the last consolidation ended (UTC ms) and how, how many threads wait, and who is at
-    work in words; empty for nobody. `engine` is what an extraction would use, `why` says why."""
+    """For a footer: when anything was extracted or consolidated last (UTC ms), how the last consolidation
+    ended, how many threads wait, and who is at work in words; empty for nobody. `engine` is what an
+    extraction would use, `why` says why."""
 
     last_at: int | None
     last_outcome: str
