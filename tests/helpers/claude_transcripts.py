@@ -35,6 +35,7 @@ class Chat:
         self._number += 1
         own = str(more.pop("uuid", name_of(self._number)))
         parent = more.pop("parent", self.last)
+        when = more.pop("timestamp", stamp(self._number))
         row: Line = {
             "parentUuid": parent,
             "isSidechain": False,
@@ -46,9 +47,9 @@ class Chat:
             "type": kind,
             **more,
             "uuid": own,
-            "timestamp": stamp(self._number),
+            "timestamp": when,
         }
-        self.lines.append({name: value for name, value in row.items() if value is not ...})
+        self.lines.append(row)
         if row["isSidechain"] is not True:
             self.last = own
         return own

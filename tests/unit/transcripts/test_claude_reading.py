@@ -173,6 +173,7 @@ def test_broken_lines_unknown_kinds_and_a_half_written_end_hide_nothing(tmp_path
     chat.answer("Two", timestamp=None, tokens=1)
     messages, reading = read(chat, tmp_path, end='\n{"type":"user","mess')
     assert [message.text for message in messages if message.tool is None] == ["One", "Two"]
+    assert messages[-1].timestamp is None
     assert (reading.broken, reading.unknown, reading.half_written) == (2, 2, True)
 
 
