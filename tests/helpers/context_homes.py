@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reverie.homes.base import Scope
+from reverie.context.desk import assemble, gather
+from reverie.context.view import ContextView
+from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable
+from reverie.memory.listing import ScopeListing, scan_scope
 
 NOW = 1_787_300_000_000
 DAY = 86_400_000
@@ -59,6 +64,16 @@ def mux_home(
     if entries:
         (root / "memory-meta.json").write_text(json.dumps({"entries": entries}), "utf-8")
     return root
+
+
+def view_at(home: Home, context: ScopeContext, at: int) -> ContextView:
+    """What the agent of any home would be told, without parts and profile."""
+    listings: dict[Scope, ScopeListing] = {}
+    for scope in Scope:
+        with contextlib.suppress(ScopeUnavailable):
+            root = home.scope_root(context, scope)
+            listings[scope] = scan_scope(root, home.caps, {}, partial(home.usage_key, root))
+    return assemble(gather(home, context, listings, times=(at,)), at)
 
 
 def _key(short: str) -> str:

@@ -62,7 +62,8 @@ def lines(view: ContextView) -> Iterator[str]:
         for note in notes(part):
             yield f"  ({printable(note)})"
         for entry in part.entries:
-            yield f"  {_MARKS[entry.state]}{printable(entry.path)}  {printable(_figures(entry))}"
+            name = entry.path if entry.file is None else str(entry.file)
+            yield f"  {_MARKS[entry.state]}{printable(name)}  {printable(_figures(entry))}"
         if part.text:
             yield ""
             yield from (f"  | {line}" for line in printable(part.text.expandtabs()).split("\n"))
@@ -74,14 +75,16 @@ def _figures(entry: Entry) -> str:
     said = reason(entry)
     if entry.score is not None and entry.score > 0:
         said += f", score {entry.score:.3g}"
-    if entry.state != "out":
+    if entry.bytes:
         said += f", {entry.bytes:,} bytes, about {entry.tokens:,} tokens"
     kinds = sorted({mark.kind for mark in entry.marks})
     return said + (f"  [look at it: {', '.join(kinds)}]" if kinds else "")
 
 
 def _gauge(gauge: Gauge) -> str:
-    return f"{gauge.used:,} of {gauge.cap:,} {gauge.unit}" if gauge.cap else f"{gauge.used:,} {gauge.unit}"
+    if gauge.cap:
+        return f"{gauge.used:,} of {gauge.cap:,} {gauge.unit}"
+    return f"{gauge.used:,} {gauge.unit if gauge.used != 1 else gauge.unit[:-1]}"
 
 
 def _index(part: Part | None) -> dict[str, Any]:

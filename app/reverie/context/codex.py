@@ -64,11 +64,10 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
             )
     if not entries:
         entries.append(Entry(SUMMARY, "out", "missing"))
-    on, setting = facts.switched_on
-    notes: tuple[Note, ...] = () if on else ("codex-off",)
+    notes: tuple[Note, ...] = ("codex-off",) if facts.off else ()
     tokens = sum(entry.tokens for entry in entries)
     gauges = Gauge("tokens", tokens, SUMMARY_TOKENS), Gauge("bytes", len(text.encode()))
-    return Part("summary", tuple(entries), gauges, text, notes, setting if not on else "", cut_line)
+    return Part("summary", tuple(entries), gauges, text, notes, facts.off, cut_line)
 
 
 def _state(facts: Facts, scope: Scope, loaded: str, *, is_cut: bool) -> tuple[State, Reason]:

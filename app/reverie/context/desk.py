@@ -8,7 +8,7 @@ from reverie.context.facts import Facts
 from reverie.context.facts import gather as gather
 from reverie.context.view import ContextView
 
-AGENTS = frozenset({"mux", "codex"})
+AGENTS = frozenset({"claude", "codex", "loki", "mux"})
 """Whose contexts are known."""
 
 
@@ -23,4 +23,12 @@ def assemble(facts: Facts, at: int, drafts: Mapping[str, str] | None = None) -> 
         from reverie.context import codex
 
         return codex.assemble(facts, at, drafts or {})
+    if facts.agent == "claude":
+        from reverie.context import claude
+
+        return claude.assemble(facts, at, drafts or {})
+    if facts.agent == "loki":
+        from reverie.context import loki
+
+        return loki.assemble(facts, at)
     return ContextView(facts.agent, at, (), 0, 0)

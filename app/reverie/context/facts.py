@@ -11,10 +11,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from reverie.failures.lessons import SWITCH, Retrieved, is_on, retrieve
 from reverie.homes.base import Caps, Companion, Home, Scope, ScopeContext
+from reverie.homes.claude import ClaudeHome
+from reverie.homes.claude_index import INDEX
+from reverie.homes.codex import CodexHome
+from reverie.homes.codex_prompt import SUMMARY, loads_memories
+from reverie.homes.loki import LokiHome
 from reverie.homes.reading import read_regular
 from reverie.memory.hotset import BUDGETS, Candidate, ranked
 from reverie.memory.lint import LintFinding, lint
@@ -42,8 +48,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`texts` by memory path, or by the path of a companion. `switched_on`: whether this agent loads memories
-    at all, as far as its settings tell, and the name of that setting."""
+    """`texts` by memory path, or by the path of a companion. `off`: what switches the agent's memories off,
+    as far as its settings tell; empty where they are on. `lessons`: what an agent that learns from failures
+    would be told, by time."""
 
     agent: str
     caps: Caps
@@ -51,8 +58,8 @@ class Facts:
     listings: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
     texts: Mapping[str, Text]
-    switched_on: tuple[bool, str] = (True, "")
-    extra: Mapping[str, str] = field(default_factory=dict)
+    off: str = ""
+    lessons: Mapping[int, Retrieved] = field(default_factory=dict)
 
     def files(self, scope: Scope) -> tuple[MemoryFile, ...]:
         listing = self.listings.get(scope)
@@ -83,17 +90,22 @@ def gather(
     for companion in companions:
         if companion.exists:
             reader.companion(companion.path)
-    switched_on = (True, "")
-    if home.kind == "codex":
-        from reverie.homes.codex_prompt import SUMMARY, loads_memories
-
-        switched_on = loads_memories(home.root)
+    off = ""
+    lessons: dict[int, Retrieved] = {}
+    if isinstance(home, CodexHome):
+        on, setting = loads_memories(home.root)
+        off = "" if on else setting
         reader.named(facts, lambda scope, rel: rel == SUMMARY)
-    elif home.kind == "claude":
-        reader.named(facts, lambda scope, rel: scope is Scope.PROJECT and rel == "MEMORY.md")
+    elif isinstance(home, ClaudeHome):
+        off = home.memory_off(context)
+        reader.named(facts, lambda scope, rel: scope is Scope.PROJECT and rel == INDEX)
+    elif isinstance(home, LokiHome):
+        on = is_on(os.environ)
+        off = "" if on else SWITCH
+        lessons = {at: retrieve(home.memory, now_ms=at, on=on) for at in times}
     elif home.kind == "mux":
         reader.hot(facts, times)
-    return Facts(home.kind, home.caps, context, listings, companions, dict(reader.texts), switched_on)
+    return replace(facts, texts=dict(reader.texts), off=off, lessons=lessons)
 
 
 def candidates(entries: Iterable[IndexEntry]) -> list[Candidate]:

@@ -19,9 +19,12 @@ def loaded_always(_companion: Companion, text: str) -> tuple[State, Reason]:
 
 
 def instructions_part(
-    facts: Facts, judge: Judge = loaded_always, count: Callable[[str], int] = estimate_tokens
+    facts: Facts,
+    judge: Judge = loaded_always,
+    count: Callable[[str], int] = estimate_tokens,
+    told: Callable[[str], str] = str,
 ) -> tuple[Part, ...]:
-    """The companions that exist, one after another; no part without any."""
+    """The companions that exist, one after another; no part without any. `told`: what of a text is loaded."""
     entries: list[Entry] = []
     texts: list[str] = []
     for companion in facts.companions:
@@ -31,7 +34,7 @@ def instructions_part(
         if text is None or text.data is None:
             entries.append(Entry(companion.label, "out", "unreadable", file=companion.path))
             continue
-        said = text.data.decode("utf-8", "replace")
+        said = told(text.data.decode("utf-8", "replace"))
         state, reason = judge(companion, said)
         is_in = state != "out"
         entries.append(
@@ -40,9 +43,11 @@ def instructions_part(
                 state,
                 reason,
                 size=text.size,
-                bytes=text.size if is_in else 0,
+                bytes=len(said.encode()) if is_in else 0,
                 tokens=count(said) if is_in else 0,
                 file=companion.path,
+                description=str(companion.path),
+                detail=companion.note,
                 marks=text.findings,
             )
         )

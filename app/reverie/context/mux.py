@@ -149,7 +149,7 @@ def _index_part(facts: Facts, index: list[IndexEntry]) -> Part:
             Gauge("files", len(index)),
         ),
         text,
-        ("own-words",),
+        ("index-lines",),
     )
 
 

@@ -20,14 +20,18 @@ PartKey = Literal["index", "hot-set", "summary", "index-file", "instructions", "
 Reason = Literal[
     "listed", "loaded", "pinned", "used", "cut", "override", "falls-off",
     "unseen", "unused", "unreadable", "not-text", "bytes", "tokens", "items", "tries", "empty", "missing",
-    "overridden", "older", "on-demand",
+    "overridden", "older", "on-demand", "elsewhere", "unlisted", "line", "lesson", "prior", "newest-only",
 ]  # fmt: skip
 """Why something is in or out. In: `listed` in the index, `loaded` because the agent always loads it,
 `pinned`, `used`, `override` (instead of another), `cut` (a part of it). Out: see `memory.hotset.SkipReason`;
 `unseen`: the agent does not see the file, `detail` says why; `older`: only older versions of the agent load
-it; `falls-off`: beyond the cut line."""
+it; `falls-off`: beyond the cut line; `line`: its line in the index is loaded; `unlisted`: no line names it;
+`elsewhere`: another part of the agent reads it."""
 
-Note = Literal["hot-set-experiment", "codex-off", "own-words", "one-after-another", "not-there"]
+Note = Literal[
+    "hot-set-experiment", "codex-off", "own-words", "one-after-another", "memory-off", "cut-warning",
+    "no-goal", "lessons-off", "index-lines",
+]  # fmt: skip
 """What one should know of a part as a whole; `detail` of the part says more where there is more to say."""
 
 

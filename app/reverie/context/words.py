@@ -34,14 +34,24 @@ _REASONS: Mapping[Reason, str] = {
     "missing": "there is none",
     "overridden": "AGENTS.override.md is loaded instead",
     "older": "only older versions load it",
-    "on-demand": "loaded once the agent works there",
+    "on-demand": "loaded only when it is needed",
+    "elsewhere": "read by another part of the agent",
+    "unlisted": "no line of the index names it",
+    "line": "its line is loaded",
+    "lesson": "one of the newest lessons",
+    "prior": "an anti-pattern",
+    "newest-only": "only the newest lessons are told",
 }
 _NOTES: Mapping[Note, str] = {
     "hot-set-experiment": "mux loads this only where its experiment “memory-hot-set” is on.",
     "codex-off": "Codex loads no memories in this home: {detail} is not on.",
     "own-words": "The agent's fixed sentences are worded by Reverie, as long as they are.",
     "one-after-another": "The agent puts lines of its own around each file.",
-    "not-there": "Nothing is loaded.",
+    "memory-off": "Auto memory is off here ({detail}); this is what would be loaded.",
+    "cut-warning": "The agent adds a warning below, in its own words.",
+    "no-goal": "Anti-patterns go by the goal of the next iteration, which nobody knows here.",
+    "index-lines": "The agent's own sentences around these lines are not shown.",
+    "lessons-off": "LOKI_FAILURE_MEMORY switches the lessons off.",
 }
 
 

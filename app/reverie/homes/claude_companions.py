@@ -57,6 +57,16 @@ def companions(config: Path, cwd: str | None, machine: Machine) -> tuple[Compani
     return tuple(order.found)
 
 
+def is_conditional(companion: Companion) -> bool:
+    """Whether the agent does not load it at the start, but only for some files or once a person agreed."""
+    return _SOME_FILES in companion.note or _APPROVED in companion.note
+
+
+def without_comments(text: str) -> str:
+    """A text as it is loaded."""
+    return _COMMENT.sub("", text)
+
+
 class _Order:
     """Collects each file once, with its imports behind it."""
 

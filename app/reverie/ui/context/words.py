@@ -46,14 +46,24 @@ _REASONS: dict[Reason, str] = {
     "missing": _("there is none"),
     "overridden": _("AGENTS.override.md is loaded instead"),
     "older": _("only older versions load it"),
-    "on-demand": _("loaded once the agent works there"),
+    "on-demand": _("loaded only when it is needed"),
+    "elsewhere": _("read by another part of the agent"),
+    "unlisted": _("no line of the index names it"),
+    "line": _("its line is loaded"),
+    "lesson": _("one of the newest lessons"),
+    "prior": _("an anti-pattern"),
+    "newest-only": _("only the newest lessons are told"),
 }
 _NOTES: dict[Note, str] = {
     "hot-set-experiment": _("mux loads this only where its experiment “memory-hot-set” is switched on."),
     "codex-off": _("Codex loads no memories in this home: {detail} is not on."),
     "own-words": _("The agent's fixed sentences around it are worded by Reverie."),
     "one-after-another": _("The agent puts lines of its own around each file."),
-    "not-there": _("Nothing is loaded."),
+    "memory-off": _("Auto memory is off here ({detail}); this is what would be loaded."),
+    "cut-warning": _("The agent adds a warning below, in its own words."),
+    "no-goal": _("Anti-patterns go by the goal of the next iteration, which nobody knows here."),
+    "index-lines": _("The agent's own sentences around these lines are not shown."),
+    "lessons-off": _("LOKI_FAILURE_MEMORY switches the lessons off."),
 }
 _UNITS: dict[str, tuple[str, str]] = {
     "bytes": (_("{used} of {cap} bytes"), _("{used} bytes")),
@@ -107,7 +117,7 @@ def score(entry: Entry) -> str:
 
 def amount(entry: Entry) -> str:
     """How much of it is loaded."""
-    if entry.state == "out":
+    if not entry.bytes:
         return ""
     return tr("{bytes} bytes · {tokens} tokens").format(bytes=f"{entry.bytes:,}", tokens=f"{entry.tokens:,}")
 

@@ -1,0 +1,115 @@
+"""What Claude Code loads: its instruction files in their order, then the index of its auto memory up to the
+cut line (formats/claude-code.md sections 4 and 7).
+
+Pure. Memories themselves are loaded when they fit what is asked; of them only their lines in the index are
+told at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reverie.context.facts import Facts
+from reverie.context.instructions import instructions_part
+from reverie.context.view import ContextView, Entry, Gauge, Note, Part, Reason, State
+from reverie.homes.base import Companion, Scope
+from reverie.homes.claude_companions import is_conditional, without_comments
+from reverie.homes.claude_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, falls_off, links
+from reverie.memory.paths import memory_path
+from reverie.text.tokens import estimate_tokens, utf16_length
+
+_OTHER_PARTS = frozenset({"agent-memory", "agent-memory-local", "session-memory"})
+
+
+def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
+    """The view; `drafts` are unsaved texts by memory path. The time does not matter to Claude Code."""
+    parts = (*instructions_part(facts, _judge, told=without_comments), *_index_part(facts, drafts))
+    return ContextView(
+        facts.agent,
+        at,
+        parts,
+        sum(part.gauges[0].used for part in parts),
+        sum(part.gauges[1].used for part in parts),
+    )
+
+
+def _judge(companion: Companion, text: str) -> tuple[State, Reason]:
+    if not _OTHER_PARTS.isdisjoint(companion.path.parts):
+        return "out", "elsewhere"
+    if is_conditional(companion):
+        return "out", "on-demand"
+    return ("in", "loaded") if text.strip() else ("out", "empty")
+
+
+def _index_part(facts: Facts, drafts: Mapping[str, str]) -> tuple[Part, ...]:
+    listing = facts.listings.get(Scope.PROJECT)
+    if listing is None or listing.root is None:
+        return ()
+    path = str(memory_path(Scope.PROJECT, INDEX))
+    text = facts.texts.get(path)
+    said = drafts.get(path, "" if text is None or text.data is None else text.data.decode("utf-8", "replace"))
+    cut = cut_of(said)
+    notes: list[Note] = ["memory-off"] if facts.off else []
+    if cut.line is not None:
+        notes.append("cut-warning")
+    there = path in drafts or any(file.rel == INDEX for file in facts.files(Scope.PROJECT))
+    entries = (*_of_index(path, said, cut, facts, there=there), *_of_topics(facts, said, cut))
+    gauges = (
+        Gauge("bytes", len(cut.loaded.encode("utf-8", "surrogatepass"))),
+        Gauge("tokens", estimate_tokens(cut.loaded)),
+        Gauge("lines", min(cut.lines, MOST_LINES), MOST_LINES),
+        Gauge("chars", utf16_length(cut.loaded), MOST_CHARS),
+    )
+    return (Part("index-file", entries, gauges, cut.loaded, tuple(notes), facts.off, cut.line),)
+
+
+def _of_index(path: str, said: str, cut: Cut, facts: Facts, *, there: bool) -> Iterator[Entry]:
+    """The index itself."""
+    text = facts.texts.get(path)
+    state: State
+    reason: Reason
+    if not there:
+        state, reason = "out", "missing"
+    elif text is not None and text.data is None:
+        state, reason = "out", "unreadable"
+    elif not said.strip():
+        state, reason = "out", "empty"
+    else:
+        state, reason = ("in", "loaded") if cut.line is None else ("cut", "cut")
+    loaded = cut.loaded if state != "out" else ""
+    yield Entry(
+        path if there else INDEX,
+        state,
+        reason,
+        size=len(said.encode("utf-8", "surrogatepass")),
+        bytes=len(loaded.encode("utf-8", "surrogatepass")),
+        tokens=estimate_tokens(loaded),
+        scope=Scope.PROJECT if there else None,
+        line=cut.line or 0,
+        marks=() if text is None else text.findings,
+    )
+
+
+def _of_topics(facts: Facts, said: str, cut: Cut) -> Iterator[Entry]:
+    """Each memory by its line: the first one that names it."""
+    lines: dict[str, tuple[int, str]] = {}
+    for link in links(said):
+        if link.rel is not None:
+            lines.setdefault(link.rel, (link.line, link.title))
+    for file in facts.files(Scope.PROJECT):
+        if file.rel == INDEX:
+            continue
+        line, title = lines.get(file.rel, (0, ""))
+        state: State = "out"
+        reason: Reason = "unlisted"
+        if line:
+            state, reason = ("out", "falls-off") if falls_off(cut, line) else ("in", "line")
+        yield Entry(
+            str(memory_path(Scope.PROJECT, file.rel)),
+            state,
+            reason,
+            size=file.size,
+            scope=Scope.PROJECT,
+            description=file.description or title,
+            line=line,
+        )

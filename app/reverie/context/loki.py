@@ -1,0 +1,57 @@
+"""What loki-mode tells its next iteration of the failed ones: the block of lessons (formats/loki.md 11).
+
+Pure: the lessons were retrieved for the times that are asked for; another time gets those of the nearest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reverie.context.facts import Facts
+from reverie.context.view import ContextView, Entry, Gauge, Note, Part
+from reverie.failures.lessons import MOST_LESSONS, Lesson, Retrieved
+from reverie.homes.base import Scope
+from reverie.memory.paths import memory_path
+from reverie.text.tokens import estimate_tokens
+
+
+def assemble(facts: Facts, at: int) -> ContextView:
+    """The view at the time `at` (UTC ms)."""
+    nearest = min(facts.lessons, key=lambda known: abs(known - at), default=None)
+    found = Retrieved() if nearest is None else facts.lessons[nearest]
+    size, tokens = len(found.block.encode("utf-8", "surrogatepass")), estimate_tokens(found.block)
+    told = sum(lesson.injected for lesson in found.lessons)
+    notes: tuple[Note, ...] = ("lessons-off",) if facts.off else ("no-goal",)
+    part = Part(
+        "lessons",
+        tuple(_entries(facts, found)),
+        (Gauge("bytes", size), Gauge("tokens", tokens), Gauge("items", told, MOST_LESSONS)),
+        found.block,
+        notes,
+    )
+    return ContextView(facts.agent, at, (part,), size, tokens)
+
+
+def _entries(facts: Facts, found: Retrieved) -> Iterator[Entry]:
+    for lesson in found.lessons:
+        line = lesson.line
+        yield Entry(
+            _path(facts, lesson),
+            "in" if lesson.injected else "out",
+            "lesson" if lesson.injected else "newest-only",
+            bytes=len(line.encode("utf-8", "surrogatepass")) if lesson.injected else 0,
+            tokens=estimate_tokens(line) if lesson.injected else 0,
+            scope=Scope.PROJECT,
+            description=line.removeprefix("- "),
+        )
+    for prior in found.priors:
+        yield Entry(prior, "in", "prior", bytes=len(prior.encode()), tokens=estimate_tokens(prior))
+
+
+def _path(facts: Facts, lesson: Lesson) -> str:
+    """Where its episode is read."""
+    listing = facts.listings.get(Scope.PROJECT)
+    root = None if listing is None else listing.root
+    if root is None or not lesson.path.is_relative_to(root.directory):
+        return str(lesson.path)
+    return str(memory_path(Scope.PROJECT, lesson.path.relative_to(root.directory).as_posix()))

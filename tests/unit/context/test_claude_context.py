@@ -1,0 +1,107 @@
+"""What Claude Code loads at the start: instruction files in order, the index up to its cut line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.claude_home import ClaudeHomeMaker, topic
+from helpers.context_homes import view_at
+from helpers.samples import snapshot
+from reverie.context.view import ContextView, Part
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> ClaudeHomeMaker:
+    return ClaudeHomeMaker(tmp_path)
+
+
+def view_of(maker: ClaudeHomeMaker, project: Path, env: dict[str, str] | None = None) -> ContextView:
+    home = maker.home(env)
+    home.contents()
+    return view_at(home, home.context(project_path=str(project), project_given=True), 0)
+
+
+def part_of(view: ContextView, key: Any) -> Part:
+    part = view.part(key)
+    assert part is not None
+    return part
+
+
+def a_project(maker: ClaudeHomeMaker, index: str | None) -> Path:
+    project = maker.repository("demo")
+    files = {"a.md": topic("a"), "b.md": topic("b")}
+    maker.memory(project, files if index is None else {"MEMORY.md": index, **files})
+    maker.session(project, 1)
+    return project
+
+
+def test_a_short_index_is_loaded_whole(maker: ClaudeHomeMaker) -> None:
+    project = a_project(maker, "- [A](a.md)\n")
+    before = snapshot(maker.root)
+    part = part_of(view_of(maker, project), "index-file")
+    assert [(entry.path.rpartition("/")[2], entry.state, entry.reason) for entry in part.entries] == [
+        ("MEMORY.md", "in", "loaded"),
+        ("a.md", "in", "line"),
+        ("b.md", "out", "unlisted"),
+    ]
+    assert (part.text, part.cut_line, part.notes) == ("- [A](a.md)\n", None, ())
+    assert snapshot(maker.root) == before
+
+
+@pytest.mark.parametrize(
+    ("index", "cut_line"),
+    [
+        ("x\n" * 200, None),
+        ("x\n" * 200 + "- [A](a.md)\n", 201),
+        (("x" * 99 + "\n") * 250, 201),
+        (("x" * 249 + "\n") * 120, 101),
+    ],
+)
+def test_the_cut_line_is_where_reading_stops(
+    maker: ClaudeHomeMaker, index: str, cut_line: int | None
+) -> None:
+    part = part_of(view_of(maker, a_project(maker, index)), "index-file")
+    assert part.cut_line == cut_line
+    assert ("cut-warning" in part.notes) is (cut_line is not None)
+    assert part.gauges[2].used <= 200
+    assert part.gauges[3].used <= 25_000
+
+
+def test_no_index_is_said(maker: ClaudeHomeMaker) -> None:
+    part = part_of(view_of(maker, a_project(maker, None)), "index-file")
+    assert (part.entries[0].reason, part.text) == ("missing", "")
+    assert not part.entries[0].is_memory
+
+
+def test_switched_off_memory_is_said(maker: ClaudeHomeMaker) -> None:
+    project = a_project(maker, "- [A](a.md)\n")
+    part = part_of(view_of(maker, project, {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}), "index-file")
+    assert part.notes == ("memory-off",)
+    assert "CLAUDE_CODE_DISABLE_AUTO_MEMORY" in part.detail
+
+
+def test_instructions_stand_in_the_order_of_loading(maker: ClaudeHomeMaker) -> None:
+    project = a_project(maker, "")
+    maker.file("CLAUDE.md", "user\n")
+    maker.file("agent-memory/reviewer/MEMORY.md", "of a sub-agent\n")
+    (project / "CLAUDE.md").write_text("project <!-- hidden\n -->end\n")
+    (project / "CLAUDE.local.md").write_text("\n")
+    rules = project / ".claude" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "all.md").write_text("for all\n")
+    (rules / "some.md").write_text("---\npaths: [a/**]\n---\nfor some\n")
+    (project / ".claude" / "agent-memory" / "r").mkdir(parents=True)
+    (project / ".claude" / "agent-memory" / "r" / "MEMORY.md").write_text("of a sub-agent\n")
+    part = part_of(view_of(maker, project), "instructions")
+    assert [(entry.path, entry.reason) for entry in part.entries] == [
+        ("CLAUDE.md", "loaded"),
+        ("CLAUDE.md", "loaded"),
+        (".claude/rules/all.md", "loaded"),
+        (".claude/rules/some.md", "on-demand"),
+        ("CLAUDE.local.md", "empty"),
+        (".claude/agent-memory/r/MEMORY.md", "elsewhere"),
+    ]
+    assert part.text == "user\n\nproject end\n\nfor all\n"

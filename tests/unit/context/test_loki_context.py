@@ -1,0 +1,44 @@
+"""The lessons part of the context is the block that the runner of loki-mode gets, at any time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.context_homes import DAY, view_at
+from helpers.loki_home import NOON, LokiMaker
+from reverie.failures.lessons import retrieve
+from reverie.homes.loki import LokiHome
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> LokiMaker:
+    made = LokiMaker(tmp_path / "project")
+    for number in range(1, 5):
+        made.episode(number, f"2026-08-19T0{number}:00:00.000000Z")
+    return made
+
+
+def test_the_block_is_the_one_that_is_injected(maker: LokiMaker) -> None:
+    home = LokiHome(maker.store)
+    view = view_at(home, home.context(), NOON)
+    part = view.parts[0]
+    assert part.text == retrieve(maker.memory, now_ms=NOON).block != ""
+    assert [entry.state for entry in part.entries] == ["in", "in", "in", "out"]
+    assert all(entry.path.startswith("/memories/project/episodic/") for entry in part.entries)
+    assert (part.gauges[2].used, part.gauges[2].cap) == (3, 3)
+    assert view.bytes == len(part.text.encode())
+
+
+def test_next_week_nothing_of_it_is_told(maker: LokiMaker) -> None:
+    home = LokiHome(maker.store)
+    view = view_at(home, home.context(), NOON + 7 * DAY)
+    assert (view.parts[0].text, view.parts[0].entries, view.tokens) == ("", (), 0)
+
+
+def test_the_switch_is_said(maker: LokiMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOKI_FAILURE_MEMORY", "0")
+    home = LokiHome(maker.store)
+    part = view_at(home, home.context(), NOON).parts[0]
+    assert (part.text, part.notes) == ("", ("lessons-off",))
