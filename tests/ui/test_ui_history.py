@@ -169,3 +169,29 @@ def test_a_page_is_asked_for_once_until_its_answer_is_there(qtbot: object) -> No
     assert model.canFetchMore(root)
     model.add((), more=False)
     assert not model.canFetchMore(root)
+
+
+def test_a_companion_has_a_history_and_no_restore(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    model = driver.tab.model
+    for scope in range(model.rowCount()):
+        parent = model.index(scope)
+        for row in range(model.rowCount(parent)):
+            index = model.index(row, 0, parent)
+            if "AGENTS.md" in str(index.data()):
+                driver.tree.setCurrentIndex(index)
+    driver.until(lambda: driver.pane.file is not None)
+    driver.type("typed by hand\n")
+    driver.do("file.save")
+    driver.settle()
+    driver.tree.setFocus()
+    driver.do("memory.history")
+    window = driver.tab.history.window
+    assert window is not None
+    driver.until(lambda: window.is_read and bool(told(window)))
+    assert told(window) == ["you", "outside"]
+    assert window.title.text() == str(home / "AGENTS.md")
+    assert not window.restore.isEnabled()
+    window.timeline.points.select_rows([0])
+    driver.until(lambda: window.is_read)
+    assert "+typed by hand" in window.pages.diff.toPlainText()

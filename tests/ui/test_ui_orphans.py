@@ -252,3 +252,33 @@ def test_the_dialog_offers_only_what_loses_no_line(qtbot: Any) -> None:
         assert asked.args[1] == {"d.md": "both", "raw.md": "leave"}
     finally:
         lane.stop()
+
+
+def test_a_note_of_a_vanished_workspace_is_brought_back_through_its_history(
+    windows: Windows, home: Path, left: Path
+) -> None:
+    driver = windows.open(home)
+    driver.until(lambda: len(orphans(driver)) == 4)
+    (left / "fresh.md").unlink()
+    driver.settle()
+    driver.do("view.orphans")
+    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+    page = page_of(driver)
+    driver.until(lambda: len(page.view.stores) == 4)
+    page.select(str(left))
+    assert page.history.isEnabled()
+    page.history.click()
+    history = driver.tab.history.window
+    assert history is not None
+    points = history.timeline.points
+    driver.until(lambda: history.is_read and len(points.timeline.points) > 1)
+    points.select_rows([len(points.timeline.points) - 1])
+    driver.until(lambda: history.is_read)
+    history.restore.click()
+    driver.until(lambda: driver.tab.history.dialog is not None)
+    dialog = driver.tab.history.dialog
+    assert dialog is not None
+    dialog.agree.click()
+    driver.until((left / "fresh.md").exists)
+    assert (left / "fresh.md").read_text() == "fresh\n"
+    driver.settle()

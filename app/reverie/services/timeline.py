@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.errors import StoreError
 from reverie.homes.base import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.blame import blame
+from reverie.memory.companion_places import companion_place, is_of_companions
 from reverie.memory.diff import is_binary, unified
 from reverie.memory.history_log import Cursor, LogEntry, Place
 from reverie.memory.paths import ROOT, memory_path, utf16_key
@@ -61,18 +63,29 @@ class TimelineDesk:
         self._parts = parts
         self._run_ids: tuple[str, ...] = ()
         self._numbers: Mapping[str, tuple[str, int]] = {}
+        self._beside: dict[str, Path] = {}  # where the companions lie that were asked for, by their key
 
     # Looking
 
     def target(self, context: ScopeContext, path: str) -> Target:
-        """What `path` names: a memory, a folder or a scope, there or gone. Raises `ScopeUnavailable`,
-        `StoreError`."""
+        """What `path` names: a memory, a folder or a scope, there or gone, or the file of a companion of the
+        context. Raises `ScopeUnavailable`, `StoreError`."""
+        if not path.startswith(f"{ROOT}/"):
+            return self._companion(context, path)
         head, _, rel = path.removeprefix(ROOT).strip("/").partition("/")
         if head not in set(Scope):
             raise StoreError(f"{path} names no scope.", next_step=f"Name one of {', '.join(Scope)}.")
         scope = Scope(head)
         root = self._parts.home.scope_root(context, scope)
         return Target(context, scope, path.rstrip("/"), Place(root.key, rel))
+
+    def _companion(self, context: ScopeContext, path: str) -> Target:
+        for companion in self._parts.home.companions(context):
+            if str(companion.path) == path:
+                place = companion_place(self._parts.home.root, companion.path)
+                self._beside[place.key] = place.directory
+                return Target(context, companion.scope, path, Place(place.key, place.rel), beside=True)
+        raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
     def page(
         self,
@@ -229,6 +242,11 @@ class TimelineDesk:
         name of today; one that is gone, where it stood then."""
         if state.commit in (None, NOW):
             raise StoreError("There is nothing to bring back.", next_step="Choose another point.")
+        if target.beside:
+            raise StoreError(
+                f"{target.path} is no memory and is not restored.",
+                next_step="Open it, and take what is missing from its history.",
+            )
         commit = str(state.commit)
         place = self._destination(target, state)
         current: dict[str, str | None] = {}
@@ -309,6 +327,9 @@ class TimelineDesk:
         return found
 
     def _root(self, key: str) -> ScopeRoot | None:
+        beside = self._beside.get(key)
+        if beside is not None:
+            return ScopeRoot(Scope.GLOBAL, key, beside, None)
         return next((root for root in self._parts.home.roots() if root.key == key), None)
 
     def _on_disk(self, place: Place, check: Callable[[], None]) -> Iterator[OnDisk]:
@@ -317,7 +338,9 @@ class TimelineDesk:
 
     def _path_of(self, place: Place, inner: str) -> str:
         """The memory path of a place of the history; the key begins with the scope's name
-        (`ScopeRoot.key`)."""
+        (`ScopeRoot.key`); the path on the disk for a companion."""
+        if is_of_companions(place.key):
+            return str(self._beside.get(place.key, Path()) / place.rel)
         scope = Scope(place.key.partition("/")[0])
         rel = joined(place.rel, inner)
         return str(memory_path(scope, rel)) if rel else f"{ROOT}/{scope.value}"

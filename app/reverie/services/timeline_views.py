@@ -29,12 +29,14 @@ NOW = ""
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file, a folder or a whole scope (empty `place.rel`) whose history is looked at."""
+    """A file, a folder or a whole scope (empty `place.rel`) whose history is looked at. `beside`: it is a
+    companion, `path` the one on the disk."""
 
     context: ScopeContext
     scope: Scope
     path: str
     place: Place
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

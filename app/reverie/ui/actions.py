@@ -175,7 +175,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
     ActionSpec("memory.history", "memory", _("&History…"), "tab.history.show", ("Ctrl+H",), "runs",
                _("Who changed it when, what each change was, and bringing back what was there"),
-               lambda now: now.context and not now.companion),
+               lambda now: now.context),
     ActionSpec("memory.seen", "memory", _("&Mark all as seen"), "tab.mark_seen", (), "check",
                _("Take away the mark from every memory that someone else edited"), lambda now: now.context),
     ActionSpec("memory.duplicates", "memory", _("Find d&uplicates…"), "tab.duplicates.show",

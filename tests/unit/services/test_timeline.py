@@ -13,6 +13,7 @@ from reverie.errors import Conflict, StoreError
 from reverie.homes.base import ScopeContext
 from reverie.memory.history_log import COMMITS_A_PAGE, Place
 from reverie.runs.record import RunKind, RunRecord
+from reverie.services.companions import CompanionFiles
 from reverie.services.hand_changes import HandChanges
 from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts
@@ -345,3 +346,26 @@ def test_looking_writes_nothing_in_the_home(
     desk.blame(desk.target(context, TESTING))
     assert snapshot(parts.home.root) == before
     assert desk.page(Target(context, target.scope, "", Place("workspace/none", ""))).points == ()
+
+
+def test_a_companion_has_a_timeline_and_lines_and_is_not_restored(
+    parts: HomeParts, desk: TimelineDesk, context: ScopeContext, clock: Time
+) -> None:
+    companion = next(each for each in parts.home.companions(context) if each.path.name == "AGENTS.md")
+    files = CompanionFiles(parts)
+    before = files.read(companion)
+    clock.now += 1_000
+    files.save(companion, before.content + "\nmine\n", before.sha256)
+    target = desk.target(context, str(companion.path))
+    points = desk.page(target).points
+    assert [point.who for point in points] == ["you", "outside"]
+    assert not desk.is_folder(target)
+    assert points[0].path == str(companion.path)
+    assert (desk.read(points[1].after) or b"").decode() == before.content
+    comparison = desk.compare(points[1].after, desk.now(target))
+    assert "+mine" in desk.difference(comparison, comparison.files[0])
+    assert desk.blame(target).rows[-1].text == "mine"
+    with pytest.raises(StoreError, match="no memory"):
+        desk.plan(target, points[1].after)
+    with pytest.raises(StoreError):
+        desk.target(context, "/etc/passwd")

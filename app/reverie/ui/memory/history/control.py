@@ -16,10 +16,11 @@ from reverie.homes.base import Scope
 from reverie.memory.paths import ROOT
 from reverie.ui import words
 from reverie.ui.icons import Icons
-from reverie.ui.memory.tree_nodes import parse_shown, path_of
+from reverie.ui.memory.tree_nodes import CompanionData, parse_shown, path_of
 from reverie.ui.session import HomeSession, Lanes
 
 if TYPE_CHECKING:
+    from reverie.homes.base import ScopeContext
     from reverie.services.timeline_views import RestorePlan
     from reverie.services.views import Undo
     from reverie.ui.memory.history.restore_dialog import RestoreDialog
@@ -55,12 +56,16 @@ class HistoryControl(QObject):
     @Slot()
     def show(self) -> None:
         """The history of the selected row; without one that of the open memory, else of the global scope."""
-        self.show_path(path_of(self._tab.tree.current_data()) or self._open_path() or _global())
+        row = self._tab.tree.current_data()
+        beside = str(row.companion.path) if isinstance(row, CompanionData) else ""
+        self.show_path(beside or path_of(row) or self._open_path() or _global())
 
-    def show_path(self, path: str) -> None:
-        """The history of a memory path, there or gone."""
+    def show_path(self, path: str, context: ScopeContext | None = None) -> None:
+        """The history of a memory path, there or gone, or of a companion's file; in the context that is shown
+        unless another is given."""
         session = self._session
-        if session is None or session.context is None:
+        context = context or (session.context if session is not None else None)
+        if session is None or context is None:
             return
         if self.window is None:
             self.window = self._made()
@@ -70,7 +75,7 @@ class HistoryControl(QObject):
             self.window.activateWindow()
         else:
             self.window.show()
-        self.window.show_path(session.workbench, session.context, path)
+        self.window.show_path(session.workbench, context, path)
 
     def _open_path(self) -> str:
         file = self._tab.editor.file

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, Slot
 
 from reverie.errors import MendableError
+from reverie.memory.paths import ROOT
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.orphans.store_words import orphan_title
@@ -110,6 +111,7 @@ class OrphansControl(QObject):
         self.page.file_wanted.connect(self._read)
         self.page.merge_wanted.connect(self._preview)
         self.page.remove_wanted.connect(self._ask_removal)
+        self.page.history_wanted.connect(self._show_history)
         self.page.chosen.connect(self._on_chosen)
         if self._session is not None:
             self.show(self._session, self._wanted)
@@ -161,6 +163,13 @@ class OrphansControl(QObject):
         session.lanes.scan.submit(
             "read an orphaned note", work, done=page.show_text, failed=self._say, group=f"orphan {id(self)}"
         )
+
+    @Slot(object)
+    def _show_history(self, view: StoreView) -> None:
+        """Of the whole store; the histories of its notes, gone ones too, are one step from there."""
+        store, session = view.store, self._session
+        if store.context is not None and session is not None and session is self._tab.session:
+            self._tab.history.show_path(f"{ROOT}/{store.scope.value}", store.context)
 
     @Slot(object, str)
     def _preview(self, view: StoreView, project_path: str) -> None:

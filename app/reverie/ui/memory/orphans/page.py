@@ -51,11 +51,12 @@ _SHOWN_CHARS = 400_000
 
 class OrphansPage(QWidget):
     """`file_wanted(StoreView, rel)`, `merge_wanted(StoreView, project path)`, `remove_wanted(StoreView)`,
-    `chosen(key)`: a button of the message."""
+    `history_wanted(StoreView)`, `chosen(key)`: a button of the message."""
 
     file_wanted = Signal(object, str)
     merge_wanted = Signal(object, str)
     remove_wanted = Signal(object)
+    history_wanted = Signal(object)
     chosen = Signal(str)
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
@@ -91,6 +92,8 @@ class OrphansPage(QWidget):
         self.merge.clicked.connect(self._merge)
         self.remove = FitPushButton(self.tr("&Remove this store…"))
         self.remove.clicked.connect(self._remove)
+        self.history = FitPushButton(self.tr("&History…"))
+        self.history.clicked.connect(self._show_history)
         self.files = QListWidget()
         self.files.setItemDelegate(TwoLineDelegate(self.files))
         self.files.setAccessibleName(self.tr("Files of the orphaned store"))
@@ -116,6 +119,7 @@ class OrphansPage(QWidget):
             column.addWidget(widget)
         buttons = FlowLayout(gap=GAP)
         buttons.addWidget(self.merge)
+        buttons.addWidget(self.history)
         buttons.addWidget(self.remove)
         column.addLayout(buttons)
         self.inner = QSplitter(Qt.Orientation.Vertical)
@@ -226,6 +230,14 @@ class OrphansPage(QWidget):
             self.tr("They belong into global memory.") if whole else orphan_words.match_sentence(view)
         )
         self._offer_targets(view)
+        kept_there = store.context is not None
+        self.history.setEnabled(kept_there)
+        self.history.say(
+            self.tr("&History…"),
+            self.tr("Who changed its notes when, and bringing back what was there")
+            if kept_there
+            else self.tr("It lies where the history keeps nothing."),
+        )
         self.remove.setEnabled(view.removable)
         self.remove.say(
             self.tr("&Remove this store…"),
@@ -283,6 +295,11 @@ class OrphansPage(QWidget):
     def _remove(self) -> None:
         if self.current is not None:
             self.remove_wanted.emit(self.current)
+
+    @Slot()
+    def _show_history(self) -> None:
+        if self.current is not None:
+            self.history_wanted.emit(self.current)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
