@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from test_ui_window import GuiThreadFiles
 from ui_windows import Windows
 
 from helpers.audit import problems
@@ -19,6 +20,9 @@ from helpers.codex_home import (
     thread_id,
     varied_rollouts,
 )
+from helpers.model_server import ModelServer, Reply
+from reverie.services.views import ConsentView
+from reverie.ui.extraction.consent import RolloutConsent
 from reverie.ui.row_delegate import ROW_ROLE
 
 CWD = "/projects/demo"
@@ -55,8 +59,19 @@ def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex:
     driver = windows.open(codex.root, "")
     tab = driver.window.late.transcripts
     assert tab.list.shown == (), "nothing is listed before it is looked at"
-    driver.do("view.transcripts")
-    driver.until(lambda: tab.is_settled)
+    with GuiThreadFiles() as touched:
+        driver.do("view.transcripts")
+        driver.until(lambda: tab.is_settled)
+        driver.do("dream.agent-jobs")
+        driver.until(lambda: driver.window.late.agent_jobs.is_read)
+        driver.do("dream.extract")
+        driver.until(lambda: driver.tab.extraction.is_listed)
+    assert list(touched) == []
+    for narrow in (driver.window.late.agent_jobs, driver.tab.extraction.dialog):
+        assert narrow is not None
+        narrow.resize(340, 460)
+        assert problems(narrow) == []
+        narrow.close()
     titles = {source.id: source.title for source in tab.list.shown}
     assert {source.project_path for source in tab.list.shown} == {CWD, None}
     assert tab.list.project.count() == 2
@@ -185,3 +200,44 @@ def test_other_homes_have_nothing_to_extract(windows: Windows, home: Path) -> No
     driver.until(lambda: tab.is_settled)
     assert {source.kind for source in tab.list.shown} == {"session"}
     assert tab.view.text.messages
+
+
+def test_nothing_is_sent_before_a_person_agreed_and_a_run_can_be_cancelled(
+    windows: Windows, codex: CodexHomeMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = NOW_S - 90_000
+    for path in codex.root.rglob("rollout-*"):
+        os.utime(path, (old, old))
+    monkeypatch.setenv("TEST_KEY", "nobodys")
+    asked: list[ConsentView] = []
+
+    def refuse(_parent: object, consent: ConsentView, _engine: str) -> bool:
+        asked.append(consent)
+        return False
+
+    monkeypatch.setattr(RolloutConsent, "ask", refuse)
+    with ModelServer() as server:
+        server.answer = lambda _request: Reply(fault="hang")
+        windows.settings(server.settings_toml("test") + '\n[extract]\nmodel = "test:test-model"\n')
+        driver = windows.open(codex.root, "")
+        control = driver.tab.extraction
+        driver.do("dream.extract")
+        dialog = control.dialog
+        assert dialog is not None
+        driver.until(lambda: control.is_listed)
+        assert "test:test-model" in dialog.engine.text()
+        desk = driver.session.workbench.models_desk
+        monkeypatch.setattr(desk, "_destination", lambda _engine: "https://model.example")
+        dialog.run.click()
+        driver.until(lambda: not control.running)
+        assert "Nothing was sent." in dialog.message.text
+        assert server.requests == []
+        assert "Thread 1" in asked[0].files
+        monkeypatch.setattr(desk, "_destination", lambda _engine: "")
+        dialog.run.click()
+        driver.until(lambda: bool(server.requests))
+        dialog.cancel_button.click()
+        driver.until(lambda: not control.running)
+        assert not list(codex.memories.glob("*/memory/trace_summaries/*_fix_the_build.md"))
+        assert dialog.run.isEnabled()
+        dialog.close()

@@ -20,6 +20,7 @@ from reverie.transcripts.reading import Message, ReadableTranscript, Reading
 
 PAGE_MESSAGES = 120
 PAGE_CHARS = 150_000
+_LINE_CHARS = 60
 
 Check = Callable[[], object]
 Wanted = Callable[[Message], bool]
@@ -151,9 +152,10 @@ class PagedTranscript:
 
 
 def weight(message: Message) -> int:
-    """How many characters a message holds."""
+    """What a message costs to show, in characters; a line costs as much as some."""
     tool = message.tool
-    return len(message.text) + (len(tool.input) + len(tool.output or "") if tool is not None else 0)
+    texts = (message.text,) if tool is None else (message.text, tool.input, tool.output or "")
+    return sum(len(text) + _LINE_CHARS * text.count("\n") for text in texts)
 
 
 def says(needle: str) -> Wanted:

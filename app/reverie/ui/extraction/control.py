@@ -79,13 +79,19 @@ class ExtractControl(QObject):
         """Another home is shown; what runs goes on."""
         if self._session is not None:
             self._session.status_changed.disconnect(self._soon)
-        self._session, self._view = session, None
-        self._rest.stop()
-        self._tab.footer.say_extraction(None)
+        self._session = session
+        self.forget()
         if self.dialog is not None and not self.running:
             self.dialog.close()
         if session is not None:
             session.status_changed.connect(self._soon)
+
+    def forget(self) -> None:
+        """Another context is being read."""
+        self._view = None
+        self._rest.stop()
+        self._lanes.scan.abandon("extract status")
+        self._tab.footer.say_extraction(None)
 
     # Where it stands
 

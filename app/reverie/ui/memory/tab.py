@@ -214,6 +214,7 @@ class MemoryTab(QWidget):
         self._show_page(self.splitter)
         self.editor.close()
         self.dreams.forget(title)
+        self.extraction.forget()
         self._update = None
 
     def show_notice(self, title: str, sentence: str) -> None:

@@ -16,7 +16,6 @@ from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
     QSize,
-    QSortFilterProxyModel,
     Qt,
     Signal,
     Slot,
@@ -42,9 +41,9 @@ if TYPE_CHECKING:
     from reverie.homes.base import Source
 
 Index = QModelIndex | QPersistentModelIndex
-SORT = Qt.ItemDataRole.UserRole + 1
 _WIDTHS = (360, 150, 110, 76, 130)
 _SIZE = 3
+_TOLD_BY_LIST = (2, 3)
 
 
 class SourceModel(QAbstractTableModel):
@@ -55,34 +54,62 @@ class SourceModel(QAbstractTableModel):
         self._now = now
         self.sources: tuple[Source, ...] = ()
         self._listed: tuple[Source, ...] = ()
+        self._text = ""
+        self._project: str | None = None
+        self._column, self._down = 2, True
         self._told: dict[str, Source] = {}
         self._height = QFontMetrics(parent.font()).height() + UNIT
         self._heads = (
             self.tr("Title"), self.tr("Project"), self.tr("Changed"), self.tr("Size"), self.tr("State"),
         )  # fmt: skip
 
-    def show_sources(self, sources: Sequence[Source]) -> bool:
-        """Other rows; False where they are the same ones in the same order."""
-        self._listed = tuple(sources)
-        after = tuple(self._with_told(each) for each in sources)
-        if [each.id for each in after] == [each.id for each in self.sources]:
-            self.sources = after
-            self._touch(range(len(after)))
-            return False
-        self.beginResetModel()
-        self.sources = after
-        self.endResetModel()
-        return True
+    def show_sources(self, sources: Sequence[Source]) -> None:
+        """Other transcripts; rows that stay the same are only drawn anew."""
+        self._listed = tuple(self._with_told(each) for each in sources)
+        self._arrange()
 
     def take_told(self, told: Mapping[str, Source]) -> None:
         """What the beginnings of some transcripts tell."""
         self._told.update(told)
-        rows = [row for row, source in enumerate(self._listed) if source.id in told]
+        self._listed = tuple(self._with_told(each) if each.id in told else each for each in self._listed)
+        if self._text or self._project is not None or self._column not in _TOLD_BY_LIST:
+            self._arrange()
+            return
+        rows = [row for row, source in enumerate(self.sources) if source.id in told]
         after = list(self.sources)
         for row in rows:
-            after[row] = self._with_told(self._listed[row])
+            after[row] = self._with_told(after[row])
         self.sources = tuple(after)
         self._touch(rows)
+
+    def narrow(self, text: str, project: str | None) -> None:
+        """Only those of a project (None: of any) that say something with this text."""
+        self._text, self._project = text.casefold().strip(), project
+        self._arrange()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Equal ones stay newest first."""
+        self._column, self._down = column, order == Qt.SortOrder.DescendingOrder
+        self._arrange()
+
+    def _arrange(self) -> None:
+        # In one go here: a proxy would ask Python twice for each of its comparisons.
+        found = [each for each in self._listed if self._fits(each)]
+        found.sort(key=lambda each: -(each.updated_at or 0))
+        found.sort(key=lambda each: _sort_key(each, self._column), reverse=self._down)
+        if [each.id for each in found] == [each.id for each in self.sources]:
+            self.sources = tuple(found)
+            self._touch(range(len(found)))
+            return
+        self.beginResetModel()
+        self.sources = tuple(found)
+        self.endResetModel()
+
+    def _fits(self, source: Source) -> bool:
+        if self._project is not None and source.project_path != self._project:
+            return False
+        said = (source.title, source.project_path or "", source.id, words.state_of(source))
+        return not self._text or self._text in "\n".join(said).casefold()
 
     def _with_told(self, source: Source) -> Source:
         told = self._told.get(source.id)
@@ -102,6 +129,11 @@ class SourceModel(QAbstractTableModel):
     def forget(self) -> None:
         self._told.clear()
         self.show_sources(())
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """Of all, whatever is left out."""
+        return tuple(sorted({each.project_path for each in self._listed if each.project_path}))
 
     def untold(self) -> tuple[Source, ...]:
         """Those of which the list says too little, and whose beginning nobody read yet."""
@@ -128,8 +160,6 @@ class SourceModel(QAbstractTableModel):
         source, column = self.sources[index.row()], index.column()
         if role == Qt.ItemDataRole.DisplayRole:
             return self._shown(source, column)
-        if role == SORT:
-            return self._sort_key(source, column)
         if role == Qt.ItemDataRole.ToolTipRole:
             when = common.when(source.updated_at) if source.updated_at is not None else ""
             return as_tooltip(source.title, source.project_path or "", when, str(source.path))
@@ -151,39 +181,18 @@ class SourceModel(QAbstractTableModel):
                 return human_size(source.size)
         return words.state_of(source)
 
-    def _sort_key(self, source: Source, column: int) -> Any:
-        keys: tuple[Any, ...] = (
-            source.title.casefold(), (source.project_path or "").casefold(), source.updated_at or 0,
-            source.size, words.state_of(source),
-        )  # fmt: skip
-        return keys[column]
 
-
-class _Narrowed(QSortFilterProxyModel):
-    def __init__(self, model: SourceModel, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._model = model
-        self._text = ""
-        self._project: str | None = None
-        self.setSortRole(SORT)
-        self.setDynamicSortFilter(True)
-        self.setSourceModel(model)
-
-    def narrow(self, text: str, project: str | None) -> None:
-        self._text, self._project = text.casefold().strip(), project
-        self.invalidate()
-
-    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
-        source = self._model.sources[row]
-        if self._project is not None and source.project_path != self._project:
-            return False
-        if not self._text:
-            return True
-        said = (source.title, source.project_path or "", source.id, words.state_of(source))
-        return self._text in "\n".join(said).casefold()
-
-    def lessThan(self, left: Index, right: Index) -> bool:
-        return bool(left.data(SORT) < right.data(SORT))
+def _sort_key(source: Source, column: int) -> Any:
+    match column:
+        case 0:
+            return source.title.casefold()
+        case 1:
+            return (source.project_path or "").casefold()
+        case 2:
+            return source.updated_at or 0
+        case 3:
+            return source.size
+    return words.state_of(source)
 
 
 class SourceList(QWidget):
@@ -203,7 +212,7 @@ class SourceList(QWidget):
         self.project.view().setAccessibleName(self.project.accessibleName())
         self.view = QTreeView()
         self.model = SourceModel(now, self.view)
-        self.narrowed = _Narrowed(self.model, self)
+        self._selected = ""
         self._restoring = False
         self._set_up_view()
         row = QHBoxLayout()
@@ -221,7 +230,7 @@ class SourceList(QWidget):
 
     def _set_up_view(self) -> None:
         view = self.view
-        view.setModel(self.narrowed)
+        view.setModel(self.model)
         view.setRootIsDecorated(False)
         view.setUniformRowHeights(True)
         view.setAlternatingRowColors(True)
@@ -240,32 +249,36 @@ class SourceList(QWidget):
             header.resizeSection(column, width)
         CalmSelection(view)
         view.selectionModel().currentRowChanged.connect(self._on_current)
+        self.model.modelAboutToBeReset.connect(self._before_reset)
+        self.model.modelReset.connect(self._after_reset)
         view.activated.connect(self._on_activated)
 
     @property
     def selected(self) -> Source | None:
         index = self.view.currentIndex()
-        return self._at(index.row()) if index.isValid() else None
+        return self.model.sources[index.row()] if index.isValid() else None
 
     @property
     def shown(self) -> tuple[Source, ...]:
         """What the filter lets through, in the order shown."""
-        return tuple(self._at(row) for row in range(self.narrowed.rowCount()))
-
-    def _at(self, row: int) -> Source:
-        return self.model.sources[self.narrowed.mapToSource(self.narrowed.index(row, 0)).row()]
+        return self.model.sources
 
     def show_sources(self, sources: Sequence[Source]) -> None:
         """Other rows; what was selected stays so if it is still there."""
-        selected = self.selected
-        self._restoring = True
-        changed = self.model.show_sources(sources)
-        if changed and selected is not None:
-            self.select_id(selected.id)
-        self._restoring = False
+        self.model.show_sources(sources)
         self._list_projects()
-        if changed and selected is not None and self.selected is None:
-            self.picked.emit()
+
+    @Slot()
+    def _before_reset(self) -> None:
+        self._restoring = True
+        selected = self.selected
+        self._selected = selected.id if selected is not None else self._selected
+
+    @Slot()
+    def _after_reset(self) -> None:
+        if self._selected:
+            self.select_id(self._selected)
+        self._restoring = False
 
     def take_told(self, told: Mapping[str, Source]) -> None:
         """What the beginnings of some transcripts tell."""
@@ -273,8 +286,8 @@ class SourceList(QWidget):
         self._list_projects()
 
     def _list_projects(self) -> None:
-        known = sorted({each.project_path for each in self.model.sources if each.project_path})
-        if [self.project.itemData(at) for at in range(1, self.project.count())] == known:
+        known = self.model.projects
+        if tuple(self.project.itemData(at) for at in range(1, self.project.count())) == known:
             return
         chosen = self.project.currentData()
         self.project.blockSignals(True)
@@ -292,11 +305,17 @@ class SourceList(QWidget):
         for row, source in enumerate(self.shown):
             if source.id == source_id:
                 flags = QItemSelectionModel.SelectionFlag
-                index = self.narrowed.index(row, 0)
+                index = self.model.index(row, 0)
                 self.view.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
                 self.view.scrollTo(index)
                 return True
         return False
+
+    def forget(self) -> None:
+        """Another home: nothing is listed or selected."""
+        self._selected = ""
+        self.view.setCurrentIndex(QModelIndex())
+        self.model.forget()
 
     def show_all(self) -> None:
         """Nothing is left out any more."""
@@ -306,11 +325,13 @@ class SourceList(QWidget):
     @Slot()
     def _narrow(self) -> None:
         self.project.setToolTip(as_tooltip(self.project.currentData() or ""))
-        self.narrowed.narrow(self.text.text(), self.project.currentData())
+        self.model.narrow(self.text.text(), self.project.currentData())
 
     @Slot()
     def _on_current(self) -> None:
-        if not self._restoring:
+        selected = self.selected
+        if not self._restoring and selected is not None:
+            self._selected = selected.id
             self.picked.emit()
 
     @Slot()

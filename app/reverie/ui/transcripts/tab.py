@@ -91,7 +91,7 @@ class TranscriptsTab(QWidget):
         for group in ("list transcripts", "titles"):
             self._lane.abandon(group)
         self.view.clear()
-        self.list.model.forget()
+        self.list.forget()
         self.list.show_all()
         self.pages.setCurrentIndex(0)
         session.outside_changed.connect(self.read_again)

@@ -408,6 +408,8 @@ class TranscriptView(QWidget):
         if transcript is None:
             return
         self._reading = why
+        if why in ("go", "end"):
+            self.facts.say(self.tr("Reading…"))
 
         def work(control: JobControl) -> Page:
             return read(transcript, control)
