@@ -98,6 +98,26 @@ def test_redacting_prints_a_record_and_nothing_private(
     assert "There is no file" in capsys.readouterr().err
 
 
+def test_what_mended_an_error_is_written_into_its_episode(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = copy_sample("loki-project", tmp_path)
+    options = ["failures", "resolve", "--project", str(project), "--profile", str(tmp_path / "profile")]
+    episode = "ep-2026-08-19-0f1f5624"
+    assert main([*options, "--episode", episode, "--text", "waited for the clock"]) == 0
+    assert f"Resolved IterationError of {episode}." in capsys.readouterr().out
+    assert main(["failures", "--project", str(project), "--now", str(NOON), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["resolution"] for each in told["lessons"]] == ["", "waited for the clock", "", ""]
+    for more in (
+        ["--episode", "ep-gone"],
+        ["--episode", episode, "--error", "2"],
+        ["--episode", episode, "--error", "0"],
+    ):
+        assert main([*options, *more, "--text", "x"]) == 1
+    assert main([*options, "--text", "x"]) == 2
+
+
 def test_wrong_usage_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["failures"]) == 2
     assert "--project" in capsys.readouterr().err

@@ -117,7 +117,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_failures(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "action", choices=("record",), nargs="?", help="store a failed episode, for the hook of an agent"
+        "action",
+        choices=("record", "resolve"),
+        nargs="?",
+        help="record: store a failed episode, for the hook of an agent; resolve: say what mended an error",
     )
     command.add_argument("--project", metavar="DIR", default=argparse.SUPPRESS, help="the project")
     command.add_argument(
@@ -130,6 +133,11 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--goal", metavar="TEXT", help="what the iteration is about")
     command.add_argument("--task", metavar="ID", help="the task that failed")
+    command.add_argument("--episode", metavar="ID", help="resolve: the episode, as --json names it")
+    command.add_argument(
+        "--error", type=_count, default=1, metavar="N", help="resolve: which of its errors; the first one"
+    )
+    command.add_argument("--text", metavar="TEXT", help="resolve: what mended it")
 
 
 def _count(text: str) -> int:

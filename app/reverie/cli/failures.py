@@ -1,5 +1,5 @@
 """`failures`: what the next iteration would be told of the failed ones; redacting a crash record; recording a
-failure.
+failure; saying what mended one.
 
 An agent's runner calls it before each prompt: it imports little, and says nothing of damage but in the JSON,
 since its output goes into the prompt.
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
 
 def failures(session: Session) -> int:
-    """One of the three; exit 1 where nothing could be recorded or redacted."""
+    """One of the four; exit 1 where nothing could be recorded, resolved or redacted."""
     arguments = session.arguments
     if arguments.action == "record":
         return _record(session)
+    if arguments.action == "resolve":
+        return _resolve(session)
     if arguments.redact is not None:
         return _redact(session, arguments.redact)
     return _block(session)
@@ -115,6 +117,42 @@ def _record(session: Session) -> int:
         if line:
             answers.trouble(line)
     return DONE if done.path is not None else FAILED
+
+
+def _resolve(session: Session) -> int:
+    """Write what mended an error into its episode, under the store's lock; the history has it before."""
+    from reverie.compose import open_parts
+    from reverie.homes.loki_records import episode_files, episode_of, read_object
+    from reverie.services.record_changes import ABSENT, resolution
+    from reverie.services.records import RecordEdits
+
+    arguments, project = session.arguments, _project(session)
+    if not arguments.episode or arguments.text is None:
+        raise Ambiguous(
+            "Which episode, and what mended it?", choices=(), next_step="Give --episode ID and --text TEXT."
+        )
+    parts = open_parts(project, session.profile, session.clock)
+    memory = parts.home.root / "memory"
+    for _day, path in episode_files(memory):
+        episode = episode_of(read_object(path, []) or {})
+        if episode.id != arguments.episode:
+            continue
+        error = next((each for each in episode.errors if each.index == arguments.error - 1), None)
+        if error is None:
+            raise StoreError(f"{episode.id} has no error {arguments.error}.", next_step="Count from 1.")
+        rel = path.relative_to(memory).as_posix()
+        before = episode.record["errors_encountered"][error.index].get("resolution", ABSENT)
+        RecordEdits(parts).change(resolution(rel, error.index, before, arguments.text))
+        if session.as_json:
+            print_json({"resolved": True, "path": str(path)})
+        else:
+            print_text(f"Resolved {error.type} of {episode.id}.")
+        return DONE
+    raise StoreError(
+        f"There is no episode {arguments.episode}.",
+        next_step="`reverie failures --json` names those in its window.",
+        reason="missing",
+    )
 
 
 def _project(session: Session) -> Path:

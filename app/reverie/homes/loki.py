@@ -20,7 +20,6 @@ from reverie.homes.base import (
     FileRule,
     HomeContents,
     Project,
-    ProjectGap,
     Scope,
     ScopeContext,
     ScopeRoot,
@@ -32,7 +31,7 @@ from reverie.homes.base import (
 from reverie.homes.loki_names import KIND, STORE, namespaces
 from reverie.homes.loki_records import moment, read_object, text_of
 from reverie.homes.loki_text import rendered
-from reverie.homes.plain import PlainHome, no_workspace
+from reverie.homes.plain import PlainHome
 from reverie.homes.reading import directory_names, is_directory, is_file
 from reverie.transcripts.reading import ReadableTranscript
 
@@ -51,7 +50,7 @@ HOUSEKEEPING = r"(?:.*/)?(?:[^/]*\.lock|\.[^/]*)"
 _SESSION = re.compile(r"[0-9A-Fa-f-]{8,64}")
 _FOLDERS = ("episodic", "semantic", "skills")
 _DERIVED = ("index.json", "timeline.json")
-_RECORD = "This is a record of the agent. Its fields are changed one by one; its text is made from them."
+_RECORD = "This is a record of the agent, told in words; the file itself is not edited as text."
 _DERIVED_FROM = "The agent derives this file from its records again and again; a change would be lost."
 _RENDERING = "The agent makes this file from the skill's record beside it; a change would be lost."
 _KEPT = "The agent keeps this file for itself."
@@ -81,30 +80,16 @@ class LokiHome(PlainHome):
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
+        """Always the one project: the store is nothing but that."""
         self._require_available()
-        if project_given and not project_path:
-            return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
         return ScopeContext(workspace_id, str(self.project), None)
 
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
         self._require_available()
         if scope is Scope.WORKSPACE:
-            raise no_workspace("loki-mode")
+            raise _nowhere(scope, "There is no workspace memory here.")
         if scope is Scope.GLOBAL:
-            raise ScopeUnavailable(
-                scope,
-                None,
-                "There is no global memory here.",
-                cause="loki-mode keeps the memories of each project in that project.",
-            )
-        if context.project_path is None and not context.store:
-            raise ScopeUnavailable(
-                scope,
-                context.project_gap or ProjectGap.NO_PROJECT,
-                "There is no project memory here.",
-                cause="No project is chosen.",
-                next_step="Choose the project.",
-            )
+            raise _nowhere(scope, "There is no global memory here.")
         return self._memory_root()
 
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
@@ -200,6 +185,12 @@ class LokiHome(PlainHome):
         return ScopeRoot(
             Scope.PROJECT, "project/memory", self.memory, "project/memory:", without=HOUSEKEEPING
         )
+
+
+def _nowhere(scope: Scope, title: str) -> ScopeUnavailable:
+    return ScopeUnavailable(
+        scope, None, title, cause="loki-mode keeps all memories of a project in that project, and no others."
+    )
 
 
 def claude_home(env: dict[str, str] | os._Environ[str], home_dir: Path) -> Path:

@@ -99,8 +99,9 @@ class PatternsChange:
 RecordChange = FieldChange | PatternsChange
 
 
-def resolution(rel: str, index: int, before: str, after: str) -> FieldChange:
-    """What came of the error at this place of an episode: the field that the agent never fills."""
+def resolution(rel: str, index: int, before: Any, after: str) -> FieldChange:
+    """What came of the error at this place of an episode: the field that the agent never fills. `before`: as
+    it stands in the record, `ABSENT` for not at all."""
     return FieldChange(rel, ("errors_encountered", index, "resolution"), before, after)
 
 
