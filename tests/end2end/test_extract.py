@@ -239,3 +239,17 @@ def test_a_talk_that_was_half_written_counts_when_it_is_whole(tmp_path: Path, pr
     extract(maker.root, profile)
     names = {path.name: path for path in (memory_of(maker.root) / "trace_summaries").iterdir()}
     assert any("And the docs" in path.read_text() for path in names.values())
+
+
+def test_what_a_killed_process_was_writing_is_swept_once_it_is_old(home: Path, profile: Path) -> None:
+    memory = memory_of(home)
+    (memory / "trace_summaries").mkdir(parents=True)
+    old, new = (
+        memory / ".0123456789ab.01234567.reverie-tmp",
+        memory / "trace_summaries" / ".0123456789ab.89abcdef.reverie-tmp",
+    )
+    for path in (old, new):
+        path.write_text("half")
+    os.utime(old, (1, 1))
+    extract(home, profile)
+    assert (old.exists(), new.exists()) == (False, True)

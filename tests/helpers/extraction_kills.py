@@ -141,9 +141,14 @@ def run_kills(directory: Path, count: int, seed: int) -> Tally:
 
 
 def _memories(home: Path) -> dict[str, bytes]:
-    """What was written, with the place of the home taken out."""
+    """What was written, with the place of the home taken out. A hidden file that a killed process was writing
+    goes after an hour."""
     found = contents(home / "memories")
-    return {name: data.replace(str(home).encode(), b"HOME") for name, data in found.items()}
+    return {
+        name: data.replace(str(home).encode(), b"HOME")
+        for name, data in found.items()
+        if not name.endswith(".reverie-tmp")
+    }
 
 
 def main() -> None:

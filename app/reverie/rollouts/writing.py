@@ -21,6 +21,7 @@ from typing import Any
 from reverie.clock import Clock
 from reverie.errors import Busy, Conflict, MendableError
 from reverie.files.lease import Lease, LeaseHeld, Leases
+from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Home, Scope, ScopeContext, ScopeRoot
 from reverie.memory.paths import memory_path
 from reverie.memory.snapshots import Snapshots
@@ -34,6 +35,7 @@ from reverie.runs.recovery import Recovery
 from reverie.runs.transaction import LeaseLost, Transaction
 
 _SWAPS = 4
+_LEFT_OVER_AFTER_S = 3600.0
 _LEASE_WAIT_S = 60.0
 _LEASE_STEP_S = 0.05
 ACTOR = "extract"
@@ -115,6 +117,8 @@ class MemoryWriter:
         of `attempts` makes sense where `plan` looks at the files anew."""
         async with self._turn, self._lease(check) as lease:
             self._parts.recovery.run()
+            with contextlib.suppress(MendableError):  # hidden files that a killed process left harm nobody
+                RootedDirectory(root.directory).sweep(older_than_s=_LEFT_OVER_AFTER_S)
             for attempt in range(attempts):
                 record = replace(record, id=self._parts.runs.new_id(self._parts.clock()))
                 track(record)
