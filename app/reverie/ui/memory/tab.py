@@ -58,7 +58,6 @@ LEFT_WIDTH = 490
 NARROWEST = 320
 _LEAST_COLUMN = 300
 _LEAST_ROWS = 116
-_LEAST_ROWS = 116
 
 
 class MemoryTab(QWidget):
@@ -119,7 +118,6 @@ class MemoryTab(QWidget):
         field.addWidget(self.order.button)
         column.addLayout(field)
         column.addWidget(self.search.pages, 1)
-        self.search.pages.setMinimumHeight(_LEAST_ROWS)
         self.search.pages.setMinimumHeight(_LEAST_ROWS)
         column.addWidget(self.undo_bar)
         column.addWidget(self.footer)
