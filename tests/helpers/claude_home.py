@@ -125,7 +125,7 @@ class ClaudeHomeMaker:
 
     def worktree(self, repository: Path, name: str) -> Path:
         root = self.user / name
-        own = repository / ".git" / "worktrees" / name
+        own = repository / ".git" / "worktrees" / root.name
         write(own / "commondir", "../..\n")
         write(own / "gitdir", f"{root / '.git'}\n")
         write(root / ".git", f"gitdir: {own}\n")

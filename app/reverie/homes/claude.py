@@ -11,13 +11,11 @@ Listing opens no transcript; titles and working directories come from one only w
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from reverie.clock import DAY_MS
-from reverie.errors import Unavailable
 from reverie.homes.base import (
     AgentLock,
     Caps,
@@ -43,15 +41,15 @@ from reverie.homes.base import (
 from reverie.homes.claude_companions import companions
 from reverie.homes.claude_essence import essence
 from reverie.homes.claude_index import INDEX
-from reverie.homes.claude_names import DIRECTORY, KIND, SESSION, existing_directory
+from reverie.homes.claude_names import DIRECTORY, KIND
 from reverie.homes.claude_places import (
     Machine,
     canonical_root,
-    memory_base,
     memory_settings,
     settings_problems,
 )
 from reverie.homes.claude_projects import NOTES, NOTES_FILE, Known, Listed, Session, listed
+from reverie.homes.claude_stores import ClaudeStores, no_session, nothing_chosen, refuse_hostile_id
 from reverie.homes.plain import PlainHome
 from reverie.homes.reading import directory_names, is_directory, is_file
 from reverie.transcripts.reading import ReadableTranscript
@@ -88,6 +86,7 @@ class ClaudeHome(PlainHome):
         super().__init__(root)
         self._machine = machine or Machine.this()
         self._known = Known(root, None if cache is None else cache / KIND)
+        self._stores = ClaudeStores(root, self._machine, self._known)
         self._now = now
         self._places: dict[str, str] = {}
 
@@ -106,7 +105,7 @@ class ClaudeHome(PlainHome):
                 )
             for owner in owners:
                 projects.setdefault(owner, [])
-            projects[owners[0]] += [_workspace(each, owners[0], paths) for each in one.sessions]
+            projects[owners[0]] += [self._workspace(each, owners[0], paths) for each in one.sessions]
             if one.memory and not self._is_own(one.name, owners[0]):
                 projects.setdefault(str(one.path), [])
         self._require_available()
@@ -119,7 +118,7 @@ class ClaudeHome(PlainHome):
     ) -> ScopeContext:
         self._require_available()
         if workspace_id is not None:
-            _refuse_hostile_id(workspace_id)
+            refuse_hostile_id(workspace_id)
         if project_path:
             return ScopeContext(workspace_id, self._project(project_path), None)
         if project_given or workspace_id is None:
@@ -132,31 +131,31 @@ class ClaudeHome(PlainHome):
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
         self._require_available()
         if scope is Scope.GLOBAL:
-            return self._global_root()
+            return self._stores.global_root()
         if scope is Scope.WORKSPACE:
             if context.workspace_id is None:
-                raise _nothing_chosen(scope, None, "session")
-            _refuse_hostile_id(context.workspace_id)
+                raise nothing_chosen(scope, None, "session")
+            refuse_hostile_id(context.workspace_id)
             place = self._place_of(context.workspace_id)
             if place is None:
-                raise _no_session(context.workspace_id)
-            return self._notes_root(place, context.workspace_id)
+                raise no_session(context.workspace_id)
+            return self._stores.notes_root(place, context.workspace_id)
         if context.store:
-            return self._store(context.store)
+            return self._stores.store(context.store)
         if not context.project_path:
-            raise _nothing_chosen(scope, context.project_gap or ProjectGap.NO_PROJECT, "project")
-        return self._memory_of(context.project_path)
+            raise nothing_chosen(scope, context.project_gap or ProjectGap.NO_PROJECT, "project")
+        return self._stores.memory_of(context.project_path)
 
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
         self._require_available()
-        found = [self._global_root()] if is_directory(self._global_root().directory) else []
+        found = [self._stores.global_root()] if is_directory(self._stores.global_root().directory) else []
         unlisted: list[str] = []
-        found += [self._memory_root(name) for name in self._memories(unlisted)]
-        found += [root for root in self._moved() if is_directory(root.directory)]
+        found += [self._stores.memory_root(name) for name in self._stores.memories(unlisted)]
+        found += [root for root in self._stores.moved() if is_directory(root.directory)]
         for one in self._listed(unlisted):
             for session in one.sessions:
                 if session.notes and self._places.get(session.id) == one.name:
-                    found.append(self._notes_root(one.name, session.id))
+                    found.append(self._stores.notes_root(one.name, session.id))
         self._require_available()
         return tuple({root.key: root for root in found}.values())
 
@@ -189,7 +188,7 @@ class ClaudeHome(PlainHome):
 
     def memory_off(self, context: ScopeContext) -> str:
         """What switches the auto memory of the context's project off, in words; empty where it is on."""
-        project = self._checkout(context.project_path) if context.project_path else None
+        project = self._stores.checkout(context.project_path) if context.project_path else None
         return memory_settings(self._root, project, self._machine).off
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
@@ -197,7 +196,7 @@ class ClaudeHome(PlainHome):
         return tuple((each.id, each.updated_at) for each in self._sessions())
 
     def session(self, workspace_id: str) -> SessionPlace | None:
-        _refuse_hostile_id(workspace_id)
+        refuse_hostile_id(workspace_id)
         place = self._place_of(workspace_id)
         return None if place is None else self._session_place(place, workspace_id)
 
@@ -209,28 +208,28 @@ class ClaudeHome(PlainHome):
 
     def use_watched(self) -> tuple[WatchedPlace, ...]:
         used = dict.fromkeys(place.directory for place in self.sessions_in_use())
-        return (WatchedPlace(self._projects), *(WatchedPlace(directory) for directory in used))
+        return (WatchedPlace(self._stores.projects), *(WatchedPlace(directory) for directory in used))
 
     def workspace(self, workspace_id: str) -> Workspace | None:
-        _refuse_hostile_id(workspace_id)
+        refuse_hostile_id(workspace_id)
         self._require_available()
         owned = self._place_of(workspace_id)
         for one in self._listed([], () if owned is None else (owned,)):
             for session in one.sessions:
                 if session.id == workspace_id:
-                    return _workspace(session, self._owner(one.name), self._known.paths(one.name))
+                    return self._workspace(session, self._owner(one.name), self._known.paths(one.name))
         return None
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
-        _refuse_hostile_id(session_id)
+        refuse_hostile_id(session_id)
         place = self._place_of(session_id)
         if place is None:
             return None
         own = self._root / NOTES / "config"
         return NotesPlace(
-            self._notes_root(place, session_id),
+            self._stores.notes_root(place, session_id),
             NOTES_FILE,
-            self._projects / place / f"{session_id}.jsonl",
+            self._stores.projects / place / f"{session_id}.jsonl",
             own / "template.md",
             own / "prompt.md",
         )
@@ -241,7 +240,7 @@ class ClaudeHome(PlainHome):
         directory = self._memory_directory(context)
         if directory is None or not context.project_path:
             return ()
-        settings = memory_settings(self._root, self._checkout(context.project_path), self._machine)
+        settings = memory_settings(self._root, self._stores.checkout(context.project_path), self._machine)
         return status_lines(directory, settings.off, int(self._now() * 1000))
 
     def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
@@ -260,7 +259,8 @@ class ClaudeHome(PlainHome):
                         session.id,
                         "session",
                         session.transcript,
-                        project_path=owner,
+                        self._known.title(session.id, session.updated_at),
+                        owner,
                         updated_at=session.updated_at,
                         size=session.size,
                         state="session notes" if session.notes else "",
@@ -280,13 +280,14 @@ class ClaudeHome(PlainHome):
             head = session_head(source.path)
         except FileNotFoundError:
             return ""
-        self._known.note(source.path.parent.name, (head.cwd,))
-        return " ".join(head.title.split())[:200]
+        title = " ".join(head.title.split())[:200]
+        self._known.note(source.path.parent.name, head.cwd, source.id, title, source.updated_at or 0)
+        return title
 
     def learn(self, project_path: str) -> str:
         """What a project is called once its newest transcripts were asked; `project_path` as listed."""
         own = Path(project_path)
-        if own.parent == self._projects:
+        if own.parent == self._stores.projects:
             for one in self._listed([], (own.name,)):
                 self._known.learn(one.name, (each.transcript for each in one.sessions if each.transcript))
         return self._project(project_path)
@@ -296,22 +297,18 @@ class ClaudeHome(PlainHome):
         return (
             WatchedPlace(self._root, names),
             WatchedPlace(self._root / "rules"),
-            WatchedPlace(self._projects),
+            WatchedPlace(self._stores.projects),
             *(
-                WatchedPlace(self._projects / name, ("memory",))
-                for name in directory_names(self._projects, [])
+                WatchedPlace(self._stores.projects / name, ("memory",))
+                for name in directory_names(self._stores.projects, [])
                 if DIRECTORY.fullmatch(name)
             ),
         )
 
     # Projects
 
-    @property
-    def _projects(self) -> Path:
-        return self._root / "projects"
-
     def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[Listed, ...]:
-        found = listed(self._projects, problems, only)
+        found = listed(self._stores.projects, problems, only)
         for one in found:
             for session in one.sessions:
                 # Of a session in two directories the place with notes counts, then the one used last.
@@ -321,7 +318,7 @@ class ClaudeHome(PlainHome):
         return found
 
     def _is_better(self, session: Session, place: str) -> bool:
-        other = self._projects / place
+        other = self._stores.projects / place
         if not _holds(other, session.id):
             return True
         return session.notes and not is_directory(other / session.id / NOTES)
@@ -340,15 +337,15 @@ class ClaudeHome(PlainHome):
         """The directory of a session. Found once and looked at again each time, since thousands are asked
         for."""
         place = self._places.get(session_id)
-        if place is not None and _holds(self._projects / place, session_id):
+        if place is not None and _holds(self._stores.projects / place, session_id):
             return place
         self._places.pop(session_id, None)
         found = [
             name
-            for name in directory_names(self._projects, [])
-            if DIRECTORY.fullmatch(name) and _holds(self._projects / name, session_id)
+            for name in directory_names(self._stores.projects, [])
+            if DIRECTORY.fullmatch(name) and _holds(self._stores.projects / name, session_id)
         ]
-        found.sort(key=lambda name: not is_directory(self._projects / name / session_id / NOTES))
+        found.sort(key=lambda name: not is_directory(self._stores.projects / name / session_id / NOTES))
         if found:
             self._places[session_id] = found[0]
         return found[0] if found else None
@@ -356,29 +353,23 @@ class ClaudeHome(PlainHome):
     def _owner(self, name: str) -> str:
         """The project of a directory in `projects/`."""
         paths = self._known.paths(name)
-        return canonical_root(paths[0]) if paths else str(self._projects / name)
+        return canonical_root(paths[0]) if paths else str(self._stores.projects / name)
 
     def _project(self, project_path: str) -> str:
         """How a project is called: the root of its repository, the directory that nobody can read back, or
         what was given."""
         own = Path(project_path)
-        if own.parent == self._projects and DIRECTORY.fullmatch(own.name):
+        if own.parent == self._stores.projects and DIRECTORY.fullmatch(own.name):
             owner = self._owner(own.name)
-            return owner if self._is_own(own.name, owner) or not self._has_memory(own.name) else str(own)
+            return (
+                owner if self._is_own(own.name, owner) or not self._stores.has_memory(own.name) else str(own)
+            )
         path = project_path if project_path in ("/", "\\") else project_path.rstrip("/")
         return canonical_root(path)
 
     def _is_own(self, name: str, owner: str) -> bool:
         """Whether the memory of `owner` lies in this directory."""
-        return owner == str(self._projects / name) or self._directory_of(owner) == name
-
-    def _directory_of(self, path: str) -> str:
-        names = directory_names(self._projects, []) if len(path) > 199 else ()
-        return existing_directory(names, path)
-
-    def _checkout(self, path: str) -> str | None:
-        """The directory of a project, if it is known."""
-        return None if Path(path).parent == self._projects else path
+        return owner == str(self._stores.projects / name) or self._stores.directory_of(owner) == name
 
     def _cwd(self, context: ScopeContext) -> str | None:
         place = self._place_of(context.workspace_id) if context.workspace_id else None
@@ -386,36 +377,24 @@ class ClaudeHome(PlainHome):
             paths = self._known.paths(place)
             if paths and canonical_root(paths[0]) == context.project_path:
                 return paths[0]
-        return self._checkout(context.project_path) if context.project_path else None
+        return self._stores.checkout(context.project_path) if context.project_path else None
+
+    def _workspace(self, session: Session, owner: str, paths: tuple[str, ...]) -> Workspace:
+        return Workspace(
+            id=session.id,
+            name=session.id[:8],
+            title=self._known.title(session.id),
+            path=paths[0] if paths else "",
+            bucket=owner,
+            project_paths=(owner,),
+            multi_project=False,
+        )
 
     def _name(self, path: str) -> str:
         own = Path(path)
-        if own.parent == self._projects:
+        if own.parent == self._stores.projects:
             return f"unknown directory {own.name}"
         return own.name or path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path
-
-    # Stores
-
-    def _global_root(self) -> ScopeRoot:
-        return ScopeRoot(Scope.GLOBAL, "global", self._root / "agent-memory", "global:")
-
-    def _memory_base(self) -> Path:
-        return memory_base(self._root, self._machine) / "projects"
-
-    def _memory_root(self, name: str) -> ScopeRoot:
-        key = f"project/{name}"
-        return ScopeRoot(Scope.PROJECT, key, self._memory_base() / name / "memory", f"{key}:")
-
-    def _notes_root(self, place: str, session_id: str) -> ScopeRoot:
-        key = f"workspace/{session_id}"
-        return ScopeRoot(Scope.WORKSPACE, key, self._projects / place / session_id / NOTES, f"{key}:")
-
-    def _memory_of(self, project_path: str) -> ScopeRoot:
-        checkout = self._checkout(project_path)
-        if checkout is None:
-            return self._memory_root(Path(project_path).name)
-        moved = memory_settings(self._root, checkout, self._machine).directory
-        return self._memory_root(self._directory_of(checkout)) if moved is None else _moved_root(moved)
 
     def _memory_directory(self, context: ScopeContext) -> Path | None:
         """The memory of a context, None where there is none on disk."""
@@ -425,83 +404,9 @@ class ClaudeHome(PlainHome):
             return None
         return directory if is_directory(directory) else None
 
-    def _has_memory(self, name: str) -> bool:
-        return is_directory(self._memory_root(name).directory)
-
-    def _memories(self, problems: list[str]) -> Iterator[str]:
-        for name in directory_names(self._memory_base(), problems):
-            if DIRECTORY.fullmatch(name) and self._has_memory(name):
-                yield name
-
-    def _moved(self) -> tuple[ScopeRoot, ...]:
-        """The memories that settings put elsewhere, of all projects whose directory is known."""
-        checkouts: dict[str | None, None] = {None: None}
-        for name in directory_names(self._projects, []):
-            checkouts.update((canonical_root(path), None) for path in self._known.paths(name))
-        found = (memory_settings(self._root, each, self._machine).directory for each in checkouts)
-        return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
-
-    def _store(self, key: str) -> ScopeRoot:
-        name = key.removeprefix("project/")
-        if DIRECTORY.fullmatch(name):
-            return self._memory_root(name)
-        for root in self._moved():
-            if root.key == key:
-                return root
-        raise Unavailable(
-            f"{name[:80]!r} is no memory of Claude Code.", cause="Its name is not one that the agent gives."
-        )
-
     def _session_place(self, place: str, session_id: str) -> SessionPlace:
-        return SessionPlace(session_id, self._projects / place, (f"{session_id}.jsonl",))
-
-
-def _moved_root(directory: Path) -> ScopeRoot:
-    # No name in `projects/` begins so; the path itself may be too long for a name.
-    key = f"project/@{hashlib.sha256(str(directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
-    return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:")
-
-
-def _workspace(session: Session, owner: str, paths: tuple[str, ...]) -> Workspace:
-    return Workspace(
-        id=session.id,
-        name=session.id[:8],
-        title="",
-        path=paths[0] if paths else "",
-        bucket=owner,
-        project_paths=(owner,),
-        multi_project=False,
-    )
+        return SessionPlace(session_id, self._stores.projects / place, (f"{session_id}.jsonl",))
 
 
 def _holds(directory: Path, session_id: str) -> bool:
     return is_file(directory / f"{session_id}.jsonl") or is_directory(directory / session_id / NOTES)
-
-
-def _nothing_chosen(scope: Scope, gap: ProjectGap | None, what: str) -> ScopeUnavailable:
-    return ScopeUnavailable(
-        scope,
-        gap,
-        f"There is no {scope.value} memory here.",
-        cause=f"No {what} is chosen.",
-        next_step=f"Choose a {what}.",
-    )
-
-
-def _no_session(session_id: str) -> ScopeUnavailable:
-    return ScopeUnavailable(
-        Scope.WORKSPACE,
-        None,
-        "There are no session notes here.",
-        cause=f"The home has no session {session_id}.",
-        next_step="Choose another session.",
-    )
-
-
-def _refuse_hostile_id(session_id: str) -> None:
-    if not SESSION.fullmatch(session_id):
-        raise Unavailable(
-            f"There is no session {session_id[:80]!r}.",
-            cause="A session is called by its UUID.",
-            next_step="Use an id as `reverie homes` shows it.",
-        )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -82,9 +82,12 @@ def with_shorter_line(text: str, line: int, most: int = WISHED_CHARS) -> str:
     return text[: start + len(head)] + tail + whole[len(bare) :] + text[end:]
 
 
-def renamed(files: Mapping[str, str], moved: Mapping[str, str]) -> tuple[FileEdit, ...]:
+def renamed(
+    files: Mapping[str, str], moved: Mapping[str, str], names: Collection[str] = ()
+) -> tuple[FileEdit, ...]:
     """What changes where memories get new paths: the files themselves, and each link to them, in the index
-    and in other memories. `files`: the text of every memory, the index too; `moved`: old path -> new path.
+    and in other memories. `files`: the text of every memory, the index too; `moved`: old path -> new path;
+    `names`: what front matter calls the memories.
 
     `[[slugs]]` change where they name the file; where they name what its front matter calls it, nothing
     does, and neither does the title of a link. Raises `CannotMendError` for a path that is taken, or a file
@@ -100,7 +103,7 @@ def renamed(files: Mapping[str, str], moved: Mapping[str, str]) -> tuple[FileEdi
     edits = []
     for rel, text in sorted(files.items(), key=lambda item: (item[0] != INDEX, item[0])):
         new_rel = moved.get(rel, rel)
-        after = _relinked(text, rel, new_rel, moved, stems)
+        after = _relinked(text, rel, new_rel, moved, stems, names)
         if new_rel != rel:
             edits += [FileEdit(new_rel, files.get(new_rel), after)]
             if rel not in moved.values():
@@ -131,12 +134,19 @@ def relinked(
     return after
 
 
-def _relinked(text: str, rel: str, new_rel: str, moved: Mapping[str, str], stems: Counter[str]) -> str:
+def _relinked(
+    text: str,
+    rel: str,
+    new_rel: str,
+    moved: Mapping[str, str],
+    stems: Counter[str],
+    names: Collection[str] = (),
+) -> str:
     folder = posixpath.dirname(new_rel)
     changed = text
     for link in reversed(links(text, rel)):
         if link.rel is None:
-            new = _new_slug(link.target, moved, stems)
+            new = None if link.target in names else _new_slug(link.target, moved, stems)
         else:
             leads_to = moved.get(link.rel, link.rel)
             unmoved = leads_to == link.rel and folder == posixpath.dirname(rel)

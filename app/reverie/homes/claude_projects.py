@@ -17,8 +17,10 @@ import hashlib
 import json
 import os
 import re
+import threading
+import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,8 @@ _HISTORY_BYTES = 8 << 20
 _CACHE_BYTES = 16 << 20
 _PROJECT = re.compile(rb'"project"\s*:\s*("(?:[^"\\\n]|\\.)*")')
 _TRANSCRIPTS_LOOKED_AT = 5
+_MOST_TITLES = 20_000
+_SAVE_EVERY_S = 1.0
 NOTES = "session-memory"
 NOTES_FILE = "summary.md"
 
@@ -107,57 +111,92 @@ def _directory(directory: os.DirEntry[str], problems: list[str]) -> Listed:
     return Listed(directory.name, Path(directory.path), memory, tuple(sessions))
 
 
+@dataclass(slots=True)
+class _Kept:
+    """Paths by directory; title and the transcript's time (UTC ms) by session."""
+
+    paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    titles: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+
+def _kept_in(data: Any) -> _Kept:
+    kept = _Kept()
+    paths, titles = (data.get(key) if isinstance(data, dict) else None for key in ("paths", "titles"))
+    for name, found in paths.items() if isinstance(paths, dict) else ():
+        if isinstance(found, list):
+            kept.paths[name] = tuple(path for path in found if isinstance(path, str))
+    for session_id, found in titles.items() if isinstance(titles, dict) else ():
+        match found:
+            case [str(title), int(at)]:
+                kept.titles[session_id] = (title, at)
+    return kept
+
+
 class Known:
-    """The working directories of the directories in `projects/`, as far as they are known."""
+    """What is known of the directories in `projects/` and of sessions without opening a transcript: their
+    working directories, and the titles that were read before."""
 
     def __init__(self, config: Path, cache: Path | None) -> None:
         self._config = config
         self._file = cache / f"{_short(str(config))}.json" if cache is not None else None
-        self._learned: dict[str, tuple[str, ...]] | None = None
+        self._kept: _Kept | None = None
+        self._lock = threading.Lock()
+        self._saved_at = -_SAVE_EVERY_S
 
     def paths(self, name: str) -> tuple[str, ...]:
         """The working directories of one directory: none known, one, or several whose names collide."""
-        found = (*self._kept().get(name, ()), *self._typed().get(_key(name), ()))
+        found = (*self._all().paths.get(name, ()), *self._typed().get(name[:LONGEST], ()))
         return tuple(dict.fromkeys(path for path in found if same_directory(name, path)))
 
+    def title(self, session_id: str, updated_at: int | None = None) -> str:
+        """The title a session had when it was last read; with `updated_at` only if it did not change since.
+        Empty for none."""
+        title, at = self._all().titles.get(session_id, ("", 0))
+        return title if updated_at in (None, at) else ""
+
     def learn(self, name: str, transcripts: Iterable[Path]) -> tuple[str, ...]:
-        """Read the beginnings of the newest transcripts, and keep what they say."""
+        """Read the beginnings of the newest transcripts, and keep what they say of their directory."""
         from reverie.transcripts.claude import session_head
 
-        found = []
         for transcript in list(transcripts)[:_TRANSCRIPTS_LOOKED_AT]:
             with contextlib.suppress(OSError, MendableError):
-                found.append(session_head(transcript).cwd)
-        self.note(name, found)
+                self.note(name, session_head(transcript).cwd)
         return self.paths(name)
 
-    def note(self, name: str, cwds: Iterable[str]) -> None:
-        """Keep working directories that a transcript in a directory was found to name."""
-        kept = self._kept()
-        more = [cwd for cwd in cwds if cwd and same_directory(name, cwd) and cwd not in kept.get(name, ())]
-        if not more:
-            return
-        self._learned = {**kept, name: tuple(dict.fromkeys((*kept.get(name, ()), *more)))}
+    def note(self, name: str, cwd: str, session_id: str = "", title: str = "", updated_at: int = 0) -> None:
+        """Keep what a transcript in a directory was found to say."""
+        with self._lock:
+            kept = self._all()
+            known = kept.paths.get(name, ())
+            new_path = bool(cwd) and cwd not in known and same_directory(name, cwd)
+            if new_path:
+                kept.paths[name] = (*known, cwd)
+            new_title = bool(session_id) and kept.titles.get(session_id) != (title, updated_at)
+            if new_title:
+                kept.titles.pop(session_id, None)
+                kept.titles[session_id] = (title, updated_at)
+            # Thousands of titles are read in a row; those of the last moment are read again another time.
+            if new_path or (new_title and time.monotonic() - self._saved_at >= _SAVE_EVERY_S):
+                self._save(kept)
+
+    def _save(self, kept: _Kept) -> None:
         if self._file is None:
             return
-        data = json.dumps(self._learned, ensure_ascii=True, indent=0).encode()
+        self._saved_at = time.monotonic()
+        titles = dict(list(kept.titles.items())[-_MOST_TITLES:])
+        data = json.dumps({"paths": kept.paths, "titles": titles}, indent=0).encode()
         with contextlib.suppress(OSError, MendableError):  # it is learned again
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             atomic_write(self._file, data, mode=0o600)
 
-    def _kept(self) -> dict[str, tuple[str, ...]]:
-        if self._learned is None:
+    def _all(self) -> _Kept:
+        if self._kept is None:
             data: Any = None
             if self._file is not None:
                 with contextlib.suppress(OSError, ValueError):
                     data = read_json(self._file, _CACHE_BYTES)
-            found = data.items() if isinstance(data, dict) else ()
-            self._learned = {
-                name: tuple(path for path in paths if isinstance(path, str))
-                for name, paths in found
-                if isinstance(paths, list)
-            }
-        return self._learned
+            self._kept = _kept_in(data)
+        return self._kept
 
     def _typed(self) -> dict[str, tuple[str, ...]]:
         path = self._config / "history.jsonl"
@@ -184,16 +223,8 @@ def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...
     for quoted in dict.fromkeys(match[1] for match in _PROJECT.finditer(data)):
         with contextlib.suppress(ValueError):
             cwd = json.loads(quoted.decode("utf-8", "replace"))
-            found.setdefault(_key_of(cwd), {})[cwd] = None
+            found.setdefault(directory_of(cwd)[:LONGEST], {})[cwd] = None
     return {name: tuple(paths) for name, paths in found.items()}
-
-
-def _key(name: str) -> str:
-    return name[:LONGEST]
-
-
-def _key_of(cwd: str) -> str:
-    return _key(directory_of(cwd))
 
 
 def _short(text: str) -> str:

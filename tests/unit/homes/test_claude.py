@@ -454,6 +454,12 @@ def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHome
     assert found is not None
     assert found.project_paths == (GONE,)
     assert home.workspace(session_id(7)) is None
+    later = maker.home()
+    titles = {each.id: each.title for each in later.contents().workspaces()}
+    assert titles == {session_id(1): "First", session_id(2): ""}, "a title that was read is remembered"
+    assert [each.title for each in later.sources()] == ["", "First"]
+    os.utime(older.path, (NOW_S, NOW_S))
+    assert [each.title for each in later.sources()] == ["", ""], "it may be another one by now"
     older.path.unlink()
     assert home.source_title(older) == ""
     assert home.session(session_id(1)) is None

@@ -1,0 +1,122 @@
+"""Where Claude Code keeps the memories of projects, sessions and sub-agents, as roots of scopes
+(formats/claude-code.md sections 3, 4, 6 and 9), and what is said where there are none.
+
+The usual places lie below `projects/`; settings may put the memory of one project, or of all, elsewhere.
+Threading, failure: as `homes.base` says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from reverie.errors import Unavailable
+from reverie.homes.base import ProjectGap, Scope, ScopeRoot, ScopeUnavailable
+from reverie.homes.claude_names import DIRECTORY, LONGEST, SESSION, existing_directory
+from reverie.homes.claude_places import Machine, canonical_root, memory_base, memory_settings
+from reverie.homes.claude_projects import NOTES, Known
+from reverie.homes.reading import directory_names, is_directory
+
+
+class ClaudeStores:
+    """The scope roots of one home. A project is called as `ClaudeHome` calls it: by its directory, or by its
+    directory in `projects/` where that is all that is known."""
+
+    def __init__(self, config: Path, machine: Machine, known: Known) -> None:
+        self.projects = config / "projects"
+        self._root = config
+        self._machine = machine
+        self._known = known
+
+    def global_root(self) -> ScopeRoot:
+        return ScopeRoot(Scope.GLOBAL, "global", self._root / "agent-memory", "global:")
+
+    def memory_base(self) -> Path:
+        return memory_base(self._root, self._machine) / "projects"
+
+    def memory_root(self, name: str) -> ScopeRoot:
+        key = f"project/{name}"
+        return ScopeRoot(Scope.PROJECT, key, self.memory_base() / name / "memory", f"{key}:")
+
+    def notes_root(self, place: str, session_id: str) -> ScopeRoot:
+        key = f"workspace/{session_id}"
+        return ScopeRoot(Scope.WORKSPACE, key, self.projects / place / session_id / NOTES, f"{key}:")
+
+    def memory_of(self, project_path: str) -> ScopeRoot:
+        checkout = self.checkout(project_path)
+        if checkout is None:
+            return self.memory_root(Path(project_path).name)
+        moved = memory_settings(self._root, checkout, self._machine).directory
+        return self.memory_root(self.directory_of(checkout)) if moved is None else _moved_root(moved)
+
+    def has_memory(self, name: str) -> bool:
+        return is_directory(self.memory_root(name).directory)
+
+    def memories(self, problems: list[str]) -> Iterator[str]:
+        for name in directory_names(self.memory_base(), problems):
+            if DIRECTORY.fullmatch(name) and self.has_memory(name):
+                yield name
+
+    def moved(self) -> tuple[ScopeRoot, ...]:
+        """The memories that settings put elsewhere, of all projects whose directory is known."""
+        checkouts: dict[str | None, None] = {None: None}
+        for name in directory_names(self.projects, []):
+            checkouts.update((canonical_root(path), None) for path in self._known.paths(name))
+        found = (memory_settings(self._root, each, self._machine).directory for each in checkouts)
+        return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
+
+    def store(self, key: str) -> ScopeRoot:
+        name = key.removeprefix("project/")
+        if DIRECTORY.fullmatch(name):
+            return self.memory_root(name)
+        for root in self.moved():
+            if root.key == key:
+                return root
+        raise Unavailable(
+            f"{name[:80]!r} is no memory of Claude Code.", cause="Its name is not one that the agent gives."
+        )
+
+    def checkout(self, path: str) -> str | None:
+        """The directory of a project, if it is known."""
+        return None if Path(path).parent == self.projects else path
+
+    def directory_of(self, path: str) -> str:
+        # A character may be two units, and those count.
+        names = directory_names(self.projects, []) if 2 * len(path) > LONGEST else ()
+        return existing_directory(names, path)
+
+
+def _moved_root(directory: Path) -> ScopeRoot:
+    # No name in `projects/` begins so; the path itself may be too long for a name.
+    key = f"project/@{hashlib.sha256(str(directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+    return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:")
+
+
+def nothing_chosen(scope: Scope, gap: ProjectGap | None, what: str) -> ScopeUnavailable:
+    return ScopeUnavailable(
+        scope,
+        gap,
+        f"There is no {scope.value} memory here.",
+        cause=f"No {what} is chosen.",
+        next_step=f"Choose a {what}.",
+    )
+
+
+def no_session(session_id: str) -> ScopeUnavailable:
+    return ScopeUnavailable(
+        Scope.WORKSPACE,
+        None,
+        "There are no session notes here.",
+        cause=f"The home has no session {session_id}.",
+        next_step="Choose another session.",
+    )
+
+
+def refuse_hostile_id(session_id: str) -> None:
+    if not SESSION.fullmatch(session_id):
+        raise Unavailable(
+            f"There is no session {session_id[:80]!r}.",
+            cause="A session is called by its UUID.",
+            next_step="Use an id as `reverie homes` shows it.",
+        )
