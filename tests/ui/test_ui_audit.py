@@ -24,9 +24,12 @@ from helpers.audit import problems
 from reverie.homes.base import Scope
 from reverie.ui.actions import ACTIONS
 from reverie.ui.app import make_application
+from reverie.ui.consent import ConsentDialog
 from reverie.ui.dialogs import ShortcutSheet
 from reverie.ui.look import LookControl
 from reverie.ui.memory.dialogs import PathDialog
+from reverie.ui.memory.move_dialog import MoveDialog
+from reverie.ui.memory.runs_dialog import RunsDialog
 from reverie.ui.palette import Palette
 from reverie.ui.settings_draft import Window
 
@@ -167,6 +170,84 @@ def _states(driver: Driver) -> Iterator[tuple[str, QWidget]]:
         made.deleteLater()
 
 
+def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
+    """The windows of the memory tools, and what is asked before and after a run. Nothing is applied."""
+    window, tab = driver.window, driver.tab
+    narrow = window.width() <= NARROW
+    window.show_memory()
+    tab.history.show_path("/memories/global")
+    history = tab.history.window
+    assert history is not None
+    yield from _as_wide(driver, "history", history, lambda: history.is_read)
+    points = history.timeline.points
+    points.select_rows([len(points.timeline.points) - 1])
+    history.pages.setCurrentIndex(1)
+    driver.until(lambda: history.is_read)
+    yield "history, what changed", history
+    history.restore.click()
+    driver.until(lambda: tab.history.dialog is not None)
+    assert tab.history.dialog is not None
+    yield "restore", tab.history.dialog
+    tab.history.dialog.reject()
+    history.close()
+    window.actions_["memory.duplicates"].trigger()
+    duplicates = tab.duplicates.window
+    assert duplicates is not None
+    yield from _as_wide(
+        driver, "duplicates", duplicates, lambda: duplicates.is_found and duplicates.list.count() > 0
+    )
+    duplicates.merge.click()
+    merge = tab.duplicates.dialog
+    assert merge is not None
+    driver.until(lambda: merge.is_checked)
+    yield "merge", merge
+    merge.reject()
+    duplicates.close()
+    window.actions_["memory.trash"].trigger()
+    trash = tab.trash.window
+    assert trash is not None
+    yield from _as_wide(driver, "trash", trash, lambda: trash.is_read and trash.list.count() > 0)
+    trash.close()
+    tab.dreams.preview()
+    driver.until(lambda: not tab.dreams.jobs.running)
+    tab.footer.panel.result.button("review").click()
+    driver.until(lambda: tab.dreams.review_dialog is not None and tab.dreams.review_dialog.is_read)
+    review = tab.dreams.review_dialog
+    assert review is not None
+    if narrow:
+        review.resize(review.minimumSizeHint().width(), 700)
+    yield "review", review
+    review.close()
+    window.actions_["dream.runs"].trigger()
+    runs = next(each for each in window.findChildren(RunsDialog) if each.isVisible())
+    driver.until(lambda: bool(runs.runs.runs))
+    yield "runs", runs
+    runs.close()
+    asked = driver.session.workbench.consent_needed(driver.session.context, "ollama:qwen3:8b")
+    if asked is not None:
+        consent = ConsentDialog(asked, "ollama:qwen3:8b", window)
+        consent.show()
+        yield "consent", consent
+        consent.close()
+    move = MoveDialog(
+        ["/memories/global/a.md", "/memories/global/b.md"],
+        {scope: ["api"] for scope in Scope},
+        tab.model.is_taken,
+        window,
+    )
+    move.show()
+    yield "move", move
+    move.close()
+
+
+def _as_wide(driver: Driver, name: str, shown: QWidget, ready: Any) -> Iterator[tuple[str, QWidget]]:
+    """A window of its own, as narrow as the main one."""
+    if driver.window.width() <= NARROW:
+        shown.resize(max(NARROW, shown.minimumSizeHint().width()), 700)
+    driver.until(ready)
+    yield name, shown
+
+
 @pytest.mark.parametrize(
     ("language", "theme", "size", "width"),
     [("en", "light", 0, 1240), ("de", "dark", 0, NARROW), ("de", "light", 13, 1240)],
@@ -181,6 +262,31 @@ def test_every_page_and_dialog_is_clean(
         driver.window.toggle_picker()
     driver.window.resize(width, 780)
     found = [f"{name}: {each}" for name, shown in _states(driver) for each in problems(shown)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("language", "theme", "size", "width"),
+    [("en", "light", 0, 1240), ("de", "dark", 0, NARROW)],
+    ids=["light", "german, dark, narrow"],
+)
+def test_every_tool_and_what_is_asked_around_a_run_is_clean(
+    windows: Windows, home: Path, look: LookControl, language: str, theme: str, size: int, width: int
+) -> None:
+    memories = home / "memory" / "global"
+    note = "---\ndescription: Deploying the service\n---\n\n- Run the smoke tests first\n- Tag the release\n"
+    (memories / "deploy.md").write_text(note)
+    (memories / "deploy-steps.md").write_text(note + "- Tell the team\n")
+    windows.settings('[providers.ollama]\nbase_url = "http://gpu.example:11434/v1"\n')
+    look.begin(Window(size, language, theme))
+    driver = windows.open(home)
+    (memories / "testing.md").unlink()
+    driver.until(lambda: driver.tab.model.file_at("/memories/global/testing.md") is None)
+    driver.settle()
+    if width == NARROW:
+        driver.window.toggle_picker()
+    driver.window.resize(width, 780)
+    found = [f"{name}: {each}" for name, shown in _tool_states(driver, home) for each in problems(shown)]
     assert found == []
 
 
