@@ -241,15 +241,21 @@ def test_a_talk_that_was_half_written_counts_when_it_is_whole(tmp_path: Path, pr
     assert any("And the docs" in path.read_text() for path in names.values())
 
 
-def test_what_a_killed_process_was_writing_is_swept_once_it_is_old(home: Path, profile: Path) -> None:
+def test_what_a_killed_process_was_writing_is_swept_once_it_is_old(
+    home: Path, profile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memory = memory_of(home)
     (memory / "trace_summaries").mkdir(parents=True)
-    old, new = (
+    half = [
         memory / ".0123456789ab.01234567.reverie-tmp",
-        memory / "trace_summaries" / ".0123456789ab.89abcdef.reverie-tmp",
-    )
-    for path in (old, new):
+        memory / "skills" / ".0123456789ab.89abcdef.reverie-tmp",
+    ]
+    half[1].parent.mkdir()
+    for path in half:
         path.write_text("half")
-    os.utime(old, (1, 1))
     extract(home, profile)
-    assert (old.exists(), new.exists()) == (False, True)
+    assert all(path.exists() for path in half), "somebody may be at it"
+    age(next((home / "sessions").rglob(f"*{thread_id(1)}.jsonl")), 500)
+    monkeypatch.setattr("reverie.rollouts.writing._LEFT_OVER_AFTER_S", -1.0)
+    extract(home, profile)
+    assert not any(path.exists() for path in half)
