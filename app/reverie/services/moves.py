@@ -52,7 +52,7 @@ class Moves:
         moved: dict[str, str] = {}
         emptied: list[str] = []
         for old, new in targets.items():
-            for source, target in self._files(store, old, new, emptied).items():
+            for source, target in files_below(store, old, new, emptied).items():
                 _path, _root, files = store.resolve(lenient_path(source))
                 entry, data = files.entry(_path.rel), files.read(_path.rel)
                 mode = entry.mode & 0o777 if entry is not None else None
@@ -69,35 +69,35 @@ class Moves:
             context, changes, kind="move", subject="Moved by hand", moved=moved, emptied=emptied
         )
 
-    @staticmethod
-    def _files(store: MemoryStore, old: str, new: str, emptied: list[str]) -> dict[str, str]:
-        """Every file that moves with `old`, and where to; `emptied` gets the folders, deepest first."""
-        path, root, files = store.resolve(lenient_path(old))
-        entry = files.entry(path.rel)
-        if entry is None:
-            raise StoreError(
-                f"There is no memory {path}.", next_step="It may have just been deleted.", reason="missing"
-            )
-        if store.entry(lenient_path(new)) is not None:
-            raise StoreError(f"{new} exists already.", next_step="Choose another name.", reason="exists")
-        if entry.kind == "file":
-            return {str(path): new}
-        hidden = never_kept(root.directory / path.rel)
-        if hidden:
-            raise StoreError(
-                f"{path} was not moved:",
-                cause=f"{hidden[0]} in it is hidden or a link, which does not go along.",
-                next_step="Move it away first, or move the files one by one.",
-                reason="not-kept",
-            )
-        below = [found for found in files.walk().entries if found.rel.startswith(path.rel + "/")]
-        folders = [path.rel, *(found.rel for found in below if found.kind == "directory")]
-        emptied += [str(memory_path(root.scope, rel)) for rel in sorted(folders, key=len, reverse=True)]
-        return {
-            str(memory_path(root.scope, found.rel)): new + found.rel[len(path.rel) :]
-            for found in below
-            if found.kind == "file"
-        }
+
+def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> dict[str, str]:
+    """Every file that moves with `old`, and where to; `emptied` gets the folders, deepest first."""
+    path, root, files = store.resolve(lenient_path(old))
+    entry = files.entry(path.rel)
+    if entry is None:
+        raise StoreError(
+            f"There is no memory {path}.", next_step="It may have just been deleted.", reason="missing"
+        )
+    if store.entry(lenient_path(new)) is not None:
+        raise StoreError(f"{new} exists already.", next_step="Choose another name.", reason="exists")
+    if entry.kind == "file":
+        return {str(path): new}
+    hidden = never_kept(root.directory / path.rel)
+    if hidden:
+        raise StoreError(
+            f"{path} was not moved:",
+            cause=f"{hidden[0]} in it is hidden or a link, which does not go along.",
+            next_step="Move it away first, or move the files one by one.",
+            reason="not-kept",
+        )
+    below = [found for found in files.walk().entries if found.rel.startswith(path.rel + "/")]
+    folders = [path.rel, *(found.rel for found in below if found.kind == "directory")]
+    emptied += [str(memory_path(root.scope, rel)) for rel in sorted(folders, key=len, reverse=True)]
+    return {
+        str(memory_path(root.scope, found.rel)): new + found.rel[len(path.rel) :]
+        for found in below
+        if found.kind == "file"
+    }
 
 
 def _same_root(store: MemoryStore, old: str, new: str) -> bool:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from reverie.services.extracting import ExtractDesk
     from reverie.services.hand_changes import ChangeKind, HandChanges
     from reverie.services.hand_edits import HandEdits
+    from reverie.services.index_care import IndexDesk
     from reverie.services.lint import LintDesk
     from reverie.services.models import Models
     from reverie.services.moves import Moves
@@ -491,6 +492,13 @@ class Workbench:
         from reverie.services.records import RecordEdits
 
         return RecordEdits(self.parts)
+
+    @cached_property
+    def index_care(self) -> IndexDesk:
+        """The indexes that the agent of this home keeps of its memories."""
+        from reverie.services.index_care import IndexDesk
+
+        return IndexDesk(self.parts)
 
     @cached_property
     def _changes(self) -> HandChanges:

@@ -1,0 +1,165 @@
+"""The index of a memory directory on disk: looked at, mended without changing anything else, and followed by
+a rename that a person saw first."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from helpers.benches import Time, contents
+from helpers.claude_home import ClaudeHomeMaker, newer_topic, topic
+from reverie.errors import Conflict, StoreError
+from reverie.homes.base import ScopeContext
+from reverie.profile import Profile
+from reverie.services.index_care import IndexLook
+from reverie.services.parts import HomeKey, HomeParts
+from reverie.services.workbench import Workbench
+from reverie.settings import Settings
+
+BASE = "/memories/project"
+INDEX = (
+    "\ufeff# Memory\r\n\r\n- [Deploy](deploy.md)  —  how deploys go\r\n- [Gone](gone.md)\r\n* [[nobody]]\r\n"
+    f"- [Tests](sub/tests.md) {'long words ' * 30}\r\n\r\nProse about [deploy](deploy.md).\r\n"
+)
+FILES = {
+    "MEMORY.md": INDEX,
+    "deploy.md": topic("deploy", body="See [tests](sub/tests.md) and [[tests]].\n"),
+    "sub/tests.md": newer_topic("tests", body="[deploy](../deploy.md)\r\n"),
+    "new one.md": topic("the-new-one", "what is new"),
+    "bytes.md": b"\xff\xfe no text",
+    "picture.png": b"\x89PNG",
+    "team/MEMORY.md": "- [t](t.md)\n",
+    "team/t.md": topic("t"),
+}
+
+
+class Desk:
+    def __init__(self, tmp_path: Path) -> None:
+        maker = ClaudeHomeMaker(tmp_path)
+        cwd = maker.repository("work")
+        maker.session(cwd, 1)
+        maker.typed(cwd)
+        self.memory = maker.memory(cwd, FILES)
+        (self.memory / "MEMORY.md").chmod(0o640)
+        key = HomeKey(maker.home(), "home-1")
+        parts = HomeParts(key, Profile.under(tmp_path / "profile"), Time(), Settings)
+        self.bench = Workbench(parts)
+        self.context: ScopeContext = parts.home.context(project_path=str(cwd))
+
+    def look(self) -> IndexLook:
+        look = self.bench.index_care.look(self.context, f"{BASE}/MEMORY.md")
+        assert look is not None
+        return look
+
+    def mend(self, problem: str, about: str) -> None:
+        look = self.look()
+        found = next(
+            each
+            for each in look.report.findings
+            if each.problem == problem and about in (each.about, each.rel)
+        )
+        (kind,) = look.mends_of(found)
+        undo = self.bench.index_care.mend(self.context, look, found, kind)
+        before = self.index
+        self.bench.undo(undo)
+        assert sorted(contents(self.memory)) == sorted(FILES)
+        self.bench.index_care.mend(self.context, self.look(), found, kind)
+        assert self.index == before
+
+    @property
+    def index(self) -> str:
+        return (self.memory / "MEMORY.md").read_bytes().decode()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_look_names_what_is_wrong_and_changes_nothing(desk: Desk) -> None:
+    before = contents(desk.memory)
+    found = {(each.problem, each.rel, each.about) for each in desk.look().report.findings}
+    assert ("no-file", "MEMORY.md", "gone.md") in found
+    assert ("dangling", "MEMORY.md", "nobody") in found
+    assert ("unlisted", "new one.md", "the-new-one") in found
+    assert ("long-line", "MEMORY.md", "sub/tests.md") in found
+    assert not [each for each in found if each[1].startswith("team/")]
+    assert contents(desk.memory) == before
+    assert desk.bench.index_care.look(desk.context, f"{BASE}/deploy.md") is None
+
+
+def test_each_mend_changes_its_own_line_and_nothing_else_and_can_be_taken_back(desk: Desk) -> None:
+    desk.mend("no-file", "gone.md")
+    assert desk.index == INDEX.replace("- [Gone](gone.md)\r\n", "")
+    desk.mend("dangling", "nobody")
+    assert "nobody" not in desk.index
+    desk.mend("long-line", "sub/tests.md")
+    lines = desk.index.split("\r\n")
+    assert [line for line in lines if len(line) > 150] == []
+    desk.mend("unlisted", "new one.md")
+    assert desk.index.startswith(
+        "\ufeff# Memory\r\n\r\n- [Deploy](deploy.md)  —  how deploys go\r\n- [Tests]("
+    )
+    assert "- [the-new-one](new%20one.md) — what is new\r\n" in desk.index
+    assert desk.index.endswith(
+        "\r\n\r\nProse about [deploy](deploy.md).\r\n- [the-new-one](new%20one.md) — what is new\r\n"
+    )
+    assert stat.S_IMODE((desk.memory / "MEMORY.md").stat().st_mode) == 0o640
+
+
+def test_an_index_that_changed_since_is_not_mended(desk: Desk) -> None:
+    look = desk.look()
+    (desk.memory / "MEMORY.md").write_text(INDEX + "- more\n", newline="")
+    found = next(each for each in look.report.findings if each.problem == "no-file")
+    with pytest.raises(Conflict):
+        desk.bench.index_care.mend(desk.context, look, found, "drop")
+    assert desk.index == INDEX + "- more\n"
+
+
+def test_a_rename_shows_each_line_first_and_then_changes_exactly_those(desk: Desk) -> None:
+    before = contents(desk.memory)
+    plan = desk.bench.index_care.plan_rename(desk.context, f"{BASE}/sub/tests.md", f"{BASE}/testing.md")
+    assert plan is not None
+    assert contents(desk.memory) == before
+    assert [(line.path, line.line) for line in plan.lines] == [
+        (f"{BASE}/MEMORY.md", 6),
+        (f"{BASE}/deploy.md", 6),
+        (f"{BASE}/testing.md", 9),
+    ]
+    undo = desk.bench.index_care.rename(desk.context, plan)
+    assert desk.index == INDEX.replace("(sub/tests.md)", "(testing.md)")
+    assert "[tests](testing.md) and [[testing]]" in (desk.memory / "deploy.md").read_text()
+    assert (desk.memory / "testing.md").read_bytes().endswith(b"[deploy](deploy.md)\r\n")
+    desk.bench.undo(undo)
+    assert contents(desk.memory) == before
+
+
+def test_a_folder_is_renamed_with_all_that_leads_into_it(desk: Desk) -> None:
+    plan = desk.bench.index_care.plan_rename(desk.context, f"{BASE}/sub", f"{BASE}/notes/how")
+    assert plan is not None
+    desk.bench.index_care.rename(desk.context, plan)
+    assert "(notes/how/tests.md)" in desk.index
+    assert (desk.memory / "notes/how/tests.md").read_bytes().endswith(b"[deploy](../../deploy.md)\r\n")
+    assert not (desk.memory / "sub").exists()
+
+
+def test_a_name_that_is_taken_and_a_plan_that_is_stale_change_nothing(desk: Desk) -> None:
+    with pytest.raises(StoreError):
+        desk.bench.index_care.plan_rename(desk.context, f"{BASE}/sub/tests.md", f"{BASE}/deploy.md")
+    plan = desk.bench.index_care.plan_rename(desk.context, f"{BASE}/deploy.md", f"{BASE}/d.md")
+    assert plan is not None
+    (desk.memory / "MEMORY.md").write_text("other\n")
+    before = contents(desk.memory)
+    with pytest.raises(Conflict):
+        desk.bench.index_care.rename(desk.context, plan)
+    assert contents(desk.memory) == before
+
+
+def test_what_is_no_text_is_renamed_byte_for_byte(desk: Desk) -> None:
+    plan = desk.bench.index_care.plan_rename(desk.context, f"{BASE}/bytes.md", f"{BASE}/b.md")
+    assert plan is not None
+    assert not plan.lines
+    desk.bench.index_care.rename(desk.context, plan)
+    assert (desk.memory / "b.md").read_bytes() == b"\xff\xfe no text"
