@@ -96,6 +96,14 @@ def build_parser() -> argparse.ArgumentParser:
                 "--probe", action="store_true", help="ask the model for real (one tool call; may cost)"
             )
             command.add_argument("--fix", metavar="CHECK", help="apply the fix of this check, look again")
+        if name == "context":
+            command.add_argument(
+                "--session",
+                metavar="ID",
+                dest="workspace",
+                default=argparse.SUPPRESS,
+                help="a session of the home, where the agent calls its workspaces so",
+            )
         if name == "failures":
             _add_failures(command)
         if name == "homes":

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from reverie.failures.lessons import SWITCH, Retrieved, is_on, retrieve
 from reverie.homes.base import Caps, Companion, Home, Scope, ScopeContext
@@ -34,6 +35,7 @@ SCOPES = (Scope.GLOBAL, Scope.PROJECT, Scope.WORKSPACE)
 """In the order of the agents' own lists."""
 
 Stamp = tuple[int, int, int]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,15 @@ class Facts:
     texts: Mapping[str, Text]
     off: str = ""
     lessons: Mapping[int, Retrieved] = field(default_factory=dict)
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What was worked out of these facts before; whoever puts it in sees that it follows from them alone."""
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What `make` gives, worked out once."""
+        if key not in self.memo:
+            self.memo[key] = make()
+        found: T = self.memo[key]
+        return found
 
     def files(self, scope: Scope) -> tuple[MemoryFile, ...]:
         listing = self.listings.get(scope)
@@ -105,7 +116,7 @@ def gather(
         lessons = {at: retrieve(home.memory, now_ms=at, on=on) for at in times}
     elif home.kind == "mux":
         reader.hot(facts, times)
-    return replace(facts, texts=dict(reader.texts), off=off, lessons=lessons)
+    return replace(facts, texts=dict(reader.texts), off=off, lessons=lessons, memo={})
 
 
 def candidates(entries: Iterable[IndexEntry]) -> list[Candidate]:

@@ -1,19 +1,22 @@
 """What mux loads: the index of its memories, the hot set, the files beside them (formats/mux.md 7 and 12).
 
-Pure. The index is written one line a memory, path and description escaped as the agent escapes them; the
+Pure but for what is remembered with the facts: a text that is typed must not cost a look at thousands of
+memories. The index is written one line a memory, path and description escaped as the agent escapes them; the
 lines around it are the agent's own and are not shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 from reverie.context.facts import SCOPES, Facts, candidates
 from reverie.context.instructions import instructions_part
-from reverie.context.view import ContextView, Entry, Gauge, Part, Reason
+from reverie.context.view import ContextView, Entry, Gauge, Part, Reason, State
 from reverie.homes.base import Scope
 from reverie.memory.frontmatter import description
-from reverie.memory.hotset import BUDGETS, HotItem, HotSet, Skipped, escaped, select
+from reverie.memory.hotset import BUDGETS, HotItem, HotSet, Ranked, Skipped, escaped, fill, ranked, unused
 from reverie.memory.listing import IndexEntry
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_listing import MemoryFile
@@ -22,10 +25,9 @@ from reverie.text.tokens import estimate_tokens
 
 def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """The view at the time `at` (UTC ms); `drafts` are unsaved texts by memory path."""
-    index = [_with_draft(entry, drafts, facts) for entry in facts.index()]
     parts = (
-        _hot_part(facts, hot_set(facts, index, at, drafts)),
-        _index_part(facts, index),
+        _hot_part(facts, hot_set(facts, at, drafts)),
+        _index_part(facts, drafts),
         *instructions_part(facts),
     )
     return ContextView(
@@ -37,8 +39,13 @@ def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
     )
 
 
-def hot_set(facts: Facts, index: list[IndexEntry], at: int, drafts: Mapping[str, str]) -> HotSet:
+def hot_set(facts: Facts, at: int, drafts: Mapping[str, str]) -> HotSet:
     """The hot set of what was gathered."""
+
+    def ranking() -> tuple[list[Ranked], list[str]]:
+        known = candidates(_index(facts))
+        found = ranked(known, at)
+        return found, unused(known, found)
 
     def read(path: str) -> bytes | None:
         if path in drafts:
@@ -46,31 +53,29 @@ def hot_set(facts: Facts, index: list[IndexEntry], at: int, drafts: Mapping[str,
         text = facts.texts.get(path)
         return None if text is None else text.data
 
-    return select(candidates(index), read, at)
+    return fill(*facts.once(("ranking", at), ranking), read)
 
 
-def index_text(index: list[IndexEntry]) -> str:
-    """The lines of the index."""
-    return "\n".join(
-        f"- {escaped(entry['path'])}" + (f": {escaped(entry['description'])}" if entry["description"] else "")
-        for entry in index
-    )
+def index_line(entry: IndexEntry) -> str:
+    """One line of the index."""
+    said = f": {escaped(entry['description'])}" if entry["description"] else ""
+    return f"- {escaped(entry['path'])}{said}"
 
 
-def _with_draft(entry: IndexEntry, drafts: Mapping[str, str], facts: Facts) -> IndexEntry:
-    if entry["path"] not in drafts:
-        return entry
-    prefix = drafts[entry["path"]].encode("utf-8", "surrogatepass")[: facts.caps.description_prefix_bytes]
-    found = description(prefix, facts.caps).text
-    changed = entry.copy()
-    changed["description"] = found
-    return changed
+def _index(facts: Facts) -> list[IndexEntry]:
+    return facts.once("index", facts.index)
+
+
+def _files(facts: Facts) -> dict[str, MemoryFile]:
+    def make() -> dict[str, MemoryFile]:
+        return {str(memory_path(scope, file.rel)): file for scope in SCOPES for file in facts.files(scope)}
+
+    return facts.once("files", make)
 
 
 def _hot_part(facts: Facts, hot: HotSet) -> Part:
-    files = _files(facts)
-    entries = [*(_hot_entry(facts, files, item) for item in hot.items)]
-    entries += [_cold_entry(facts, files, skipped) for skipped in hot.skipped]
+    entries = [_hot_entry(facts, item) for item in hot.items]
+    entries += [facts.once(skipped, partial(_cold_entry, facts, skipped)) for skipped in hot.skipped]
     return Part(
         "hot-set",
         tuple(entries),
@@ -84,77 +89,102 @@ def _hot_part(facts: Facts, hot: HotSet) -> Part:
     )
 
 
-def _hot_entry(facts: Facts, files: Mapping[str, MemoryFile], item: HotItem) -> Entry:
+def _hot_entry(facts: Facts, item: HotItem) -> Entry:
     reason: Reason = "cut" if item.truncated else "pinned" if item.pinned else "used"
-    text = facts.texts.get(item.path)
+    state: State = "cut" if item.truncated else "in"
+    entry = _entry(facts, item.path, state, reason, item.score, pinned=item.pinned)
+    return replace(entry, bytes=item.bytes, tokens=item.tokens)
+
+
+def _cold_entry(facts: Facts, skipped: Skipped) -> Entry:
+    return _entry(facts, skipped.path, "out", skipped.reason, skipped.score, pinned=skipped.pinned)
+
+
+def _entry(facts: Facts, path: str, state: State, reason: Reason, score: float, *, pinned: bool) -> Entry:
+    file, text = _files(facts)[path], facts.texts.get(path)
     return Entry(
-        item.path,
-        "cut" if item.truncated else "in",
+        path,
+        state,
         reason,
-        size=files[item.path].size,
-        bytes=item.bytes,
-        tokens=item.tokens,
-        score=item.score,
-        pinned=item.pinned,
-        scope=_scope_of(item.path),
-        description=files[item.path].description,
+        size=file.size,
+        score=score,
+        pinned=pinned,
+        scope=_scope_of(path),
+        description=file.description,
         marks=() if text is None else text.findings,
     )
 
 
-def _cold_entry(facts: Facts, files: Mapping[str, MemoryFile], skipped: Skipped) -> Entry:
-    text = facts.texts.get(skipped.path)
-    return Entry(
-        skipped.path,
-        "out",
-        skipped.reason,
-        size=files[skipped.path].size,
-        score=skipped.score,
-        pinned=skipped.pinned,
-        scope=_scope_of(skipped.path),
-        description=files[skipped.path].description,
-        marks=() if text is None else text.findings,
-    )
-
-
-def _index_part(facts: Facts, index: list[IndexEntry]) -> Part:
-    text = index_text(index)
-    listed = {entry["path"]: entry for entry in index}
-    entries: list[Entry] = []
-    for scope in SCOPES:
-        for file in facts.files(scope):
-            path = str(memory_path(scope, file.rel))
-            found = listed.get(path)
-            line = "" if found is None else index_text([found])
-            entries.append(
-                Entry(
-                    path,
-                    "out" if found is None else "in",
-                    "unseen" if found is None else "listed",
-                    size=file.size,
-                    bytes=len(line.encode("utf-8", "surrogatepass")),
-                    tokens=estimate_tokens(line),
-                    pinned=file.usage.pinned,
-                    scope=scope,
-                    description=file.description if found is None else found["description"],
-                    detail=file.unseen_reason if found is None else "",
-                )
-            )
+def _index_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
+    entries, lines, places = facts.once("index rows", lambda: _index_rows(facts))
+    for path in drafts:
+        place = places.get(path)
+        if place is not None:
+            entries, lines = list(entries), list(lines)
+            at, line_at = place
+            entry = _with_draft(_index(facts)[line_at], drafts[path], facts)
+            lines[line_at] = index_line(entry)
+            entries[at] = _listed(entries[at], entry)
+    text = "\n".join(lines)
     return Part(
         "index",
         tuple(entries),
         (
             Gauge("bytes", len(text.encode("utf-8", "surrogatepass"))),
             Gauge("tokens", estimate_tokens(text)),
-            Gauge("files", len(index)),
+            Gauge("files", len(lines)),
         ),
         text,
         ("index-lines",),
     )
 
 
-def _files(facts: Facts) -> dict[str, MemoryFile]:
-    return {str(memory_path(scope, file.rel)): file for scope in SCOPES for file in facts.files(scope)}
+_Rows = tuple[list[Entry], list[str], dict[str, tuple[int, int]]]
+
+
+def _index_rows(facts: Facts) -> _Rows:
+    """An entry for each memory, the lines of the index, and for what is listed its place in both."""
+    index = _index(facts)
+    line_of = {entry["path"]: place for place, entry in enumerate(index)}
+    entries: list[Entry] = []
+    places: dict[str, tuple[int, int]] = {}
+    for path, file in _files(facts).items():
+        line_at = line_of.get(path)
+        entry = Entry(
+            path,
+            "out",
+            "unseen",
+            size=file.size,
+            pinned=file.usage.pinned,
+            scope=_scope_of(path),
+            description=file.description,
+            detail=file.unseen_reason,
+        )
+        if line_at is not None:
+            places[path] = len(entries), line_at
+            entry = _listed(entry, index[line_at])
+        entries.append(entry)
+    return entries, [index_line(entry) for entry in index], places
+
+
+def _listed(entry: Entry, found: IndexEntry) -> Entry:
+    line = index_line(found)
+    return replace(
+        entry,
+        state="in",
+        reason="listed",
+        bytes=len(line.encode("utf-8", "surrogatepass")),
+        tokens=estimate_tokens(line),
+        description=found["description"],
+        detail="",
+    )
+
+
+def _with_draft(entry: IndexEntry, draft: str, facts: Facts) -> IndexEntry:
+    prefix = draft.encode("utf-8", "surrogatepass")[: facts.caps.description_prefix_bytes]
+    changed = entry.copy()
+    changed["description"] = description(prefix, facts.caps).text
+    return changed
 
 
 def _scope_of(path: str) -> Scope:

@@ -140,13 +140,29 @@ def select(
     """What is loaded at `now`. `read` gives the first `item_bytes + 1` bytes of a memory (more does not
     matter), None where it cannot be read; it is asked in the order of the ranking and never about more than
     `tries` memories."""
-    filling = _Filling(budgets, count)
     ranking = ranked(candidates, now)
+    return fill(ranking, unused(candidates, ranking), read, budgets=budgets, count=count)
+
+
+def unused(candidates: Iterable[Candidate], ranking: Iterable[Ranked]) -> list[str]:
+    """Paths of those that are not in the ranking."""
+    hot = {each.candidate.path for each in ranking}
+    return sorted((each.path for each in candidates if each.path not in hot), key=utf16_key)
+
+
+def fill(
+    ranking: Sequence[Ranked],
+    rest: Iterable[str],
+    read: Callable[[str], bytes | None],
+    *,
+    budgets: Budgets = BUDGETS,
+    count: Callable[[str], int] = estimate_tokens,
+) -> HotSet:
+    """`select` for a ranking that is known; `rest` are the paths that are not in it."""
+    filling = _Filling(budgets, count)
     for each in ranking:
         filling.offer(each, read)
-    hot = {each.candidate.path for each in ranking}
-    unused = sorted((each.path for each in candidates if each.path not in hot), key=utf16_key)
-    skipped = [*filling.skipped, *(Skipped(path, "unused", False, 0.0) for path in unused)]
+    skipped = [*filling.skipped, *(Skipped(path, "unused", False, 0.0) for path in rest)]
     return HotSet(
         tuple(filling.items), tuple(skipped), filling.total_bytes, filling.total_tokens, filling.block
     )

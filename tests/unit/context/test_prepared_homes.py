@@ -6,7 +6,7 @@ Each home is a real one on disk, read as the command and the window read it (for
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -398,6 +398,9 @@ def test_an_unsaved_text_counts_at_once(tmp_path: Path) -> None:
     assert part_of(view, "hot-set").loaded[0].state == "cut"
     assert part_of(view, "hot-set").gauges[0].used == ITEM
     assert part_of(view, "index").text.startswith("- /memories/global/a.md: new\n")
+    # Taken back, it is as if it had never been.
+    assert assemble(facts, NOW) == assemble(replace(facts, memo={}), NOW)
+    assert part_of(assemble(facts, NOW), "index").text.startswith("- /memories/global/a.md\n")
 
 
 def test_only_what_changed_is_read_again(tmp_path: Path) -> None:

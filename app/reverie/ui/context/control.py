@@ -151,7 +151,10 @@ class ContextControl(QObject):
             glances = Glances(parts.own_sidecars, lock_dir=parts.profile.locks, clock=parts.clock)
             if first:
                 known = glances.read(context)
-            glances.keep(context, assemble(found, now))
+            # Put together here once, so that the GUI thread finds all but what is typed worked out.
+            for at in dict.fromkeys(reversed(times)):
+                view = assemble(found, at)
+            glances.keep(context, view)
             return _Gathered(found, now, times[1], known)
 
         if self._lane is None:
