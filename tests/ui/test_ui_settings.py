@@ -337,14 +337,37 @@ def test_every_control_of_the_settings_has_an_accessible_name(opened: Opened) ->
             assert control.accessibleName() or text, control
 
 
-@pytest.mark.parametrize("page", [0, 1, 2, 3, 4])
+def test_extraction_is_kept_as_it_was_edited(opened: Opened, desk: Desk) -> None:
+    page = opened.dialog.extract
+    assert not page.switch.isChecked()
+    page.switch.setChecked(True)
+    page.rollouts.setValue(12)
+    page.idle.setValue(0)
+    page.model.setText("gpt")
+    assert not opened.dialog.ok.isEnabled()
+    assert page.hint.text()
+    page.model.setText("rules")
+    opened.dialog.apply.click()
+    opened.wait()
+    kept = desk.kept.extract
+    assert (kept.at_launch, kept.model, kept.max_rollouts, kept.idle_seconds) == (True, "rules", 12, 0)
+
+
+@pytest.mark.parametrize("page", [0, 1, 2, 3, 4, 5])
 def test_nothing_of_a_page_leaves_its_right_edge(opened: Opened, qapp: Any, page: int) -> None:
     dialog = opened.dialog
     dialog.resize(480, 560)
     dialog.pages.setCurrentIndex(page)
     dialog.engine.tested([])
     qapp.processEvents()
-    shown = (dialog.engine, dialog.providers, dialog.background, dialog.system1, dialog.notes)[page]
+    shown = (
+        dialog.engine,
+        dialog.providers,
+        dialog.background,
+        dialog.system1,
+        dialog.notes,
+        dialog.extract,
+    )[page]
     for widget in shown.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
         if widget.isVisible():
             right = widget.mapTo(dialog, QPoint(widget.width(), 0)).x()

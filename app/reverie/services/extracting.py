@@ -186,7 +186,7 @@ def extract_at_launch(parts: HomeParts, cancel: threading.Event) -> ExtractResul
         parts.activity.add(
             "extract.disabled",
             level="info",
-            text="Extraction at the start is off. Switch it on in the settings: at_launch in [extract].",
+            text="Extraction at the start is off. Switch it on in the settings.",
             home=str(parts.home.root),
             workspace_id=None,
             run_id=None,

@@ -121,7 +121,10 @@ class HostControl(QObject):
         def work(control: JobControl) -> None:
             settings = workbench.settings()
             wanted = (
-                settings.system1.enabled or settings.notes.enabled or settings.background.of(home_id).enabled
+                settings.system1.enabled
+                or settings.notes.enabled
+                or settings.background.of(home_id).enabled
+                or (settings.extract.at_launch and workbench.extracting.available)
             )
             host = hosts.get(home_id)
             if wanted and not paused:

@@ -16,6 +16,7 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.settings_background import BackgroundPage
 from reverie.ui.settings_draft import Draft
 from reverie.ui.settings_engine import EnginePage
+from reverie.ui.settings_extract import ExtractPage
 from reverie.ui.settings_notes import NotesPage
 from reverie.ui.settings_providers import ProvidersPage
 from reverie.ui.settings_system1 import System1Page
@@ -40,6 +41,7 @@ class SettingsDialog(QDialog):
         self.background = BackgroundPage(home)
         self.system1 = System1Page()
         self.notes = NotesPage()
+        self.extract = ExtractPage()
         self.window_page = WindowPage()
         self.message = MessageBar(icons, "settings-message")
         self.pages = QTabWidget()
@@ -50,6 +52,7 @@ class SettingsDialog(QDialog):
             (self.background, self.tr("&Background")),
             (self.system1, self.tr("&System 1")),
             (self.notes, self.tr("&Notes")),
+            (self.extract, self.tr("Code&x")),
             (self.window_page, self.tr("&Window")),
         ):
             self.pages.addTab(_scrolled(page, title), title)
@@ -71,6 +74,7 @@ class SettingsDialog(QDialog):
             self.background,
             self.system1,
             self.notes,
+            self.extract,
             self.window_page,
         ):
             page.changed.connect(self._on_changed)
@@ -92,12 +96,14 @@ class SettingsDialog(QDialog):
             self.system1.value,
             self.window_page.value,
             self.notes.value,
+            self.extract.value,
         )
 
     @property
     def problem(self) -> str:
         """Why this cannot be saved; empty if it can."""
-        return self.engine.problem or self.providers.problem or self.system1.problem or self.notes.problem
+        pages = (self.engine, self.providers, self.system1, self.notes, self.extract)
+        return next((page.problem for page in pages if page.problem), "")
 
     def show_draft(self, draft: Draft) -> None:
         """The settings as they are on disk."""
@@ -108,12 +114,15 @@ class SettingsDialog(QDialog):
             self.system1.show_value(draft.system1)
         if draft.notes is not None:
             self.notes.show_value(draft.notes)
+        if draft.extract is not None:
+            self.extract.show_value(draft.extract)
         if draft.window is not None:
             self.window_page.show_value(draft.window)
         self.engine.setEnabled(True)
         self.background.setEnabled(True)
         self.system1.setEnabled(True)
         self.notes.setEnabled(True)
+        self.extract.setEnabled(True)
         self.window_page.setEnabled(True)
         self._loaded, self._dirty = True, False
         self._judge()

@@ -58,6 +58,18 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
+class Extract:
+    """The extraction of rollouts, field by field as `settings.ExtractSettings` has it."""
+
+    at_launch: bool = False
+    model: str = ""
+    max_rollouts: int = 8
+    concurrency: int = 4
+    idle_seconds: int = 120
+    time_limit_s: int = 300
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """`engine` is `auto`, `rules` or `provider:model`; `base_urls` are those that were changed, by provider,
     empty for the usual one."""
@@ -70,6 +82,7 @@ class Draft:
     system1: System1 | None = None
     window: Window | None = None
     notes: Notes | None = None
+    extract: Extract | None = None
 
 
 def is_model_name(name: str) -> bool:
@@ -105,6 +118,7 @@ def draft_of(settings: Settings, home_id: str) -> Draft:
         System1(**settings.system1.model_dump()),
         Window(settings.window.font_size, settings.window.language, settings.window.theme),
         Notes(**settings.notes.model_dump()),
+        Extract(**settings.extract.model_dump()),
     )
 
 
@@ -130,6 +144,8 @@ def with_draft(settings: Settings, draft: Draft, home_id: str) -> Settings:
         plain["system1"] |= asdict(draft.system1)
     if draft.notes is not None:
         plain["notes"] |= asdict(draft.notes)
+    if draft.extract is not None:
+        plain["extract"] |= asdict(draft.extract)
     if draft.window is not None:
         plain["window"] |= asdict(draft.window)
     try:
