@@ -157,8 +157,13 @@ def test_rollouts_are_extracted_one_by_one_and_what_came_of_it_can_be_undone(
         lambda: any(row.line.label == "Extraction by Reverie" for row in driver.footer.agent.rows if row.line)
     )
     assert "threads wait" in driver.footer.agent.rows[-1].value.text()
+    assert driver.footer.button.accessibleName().startswith("Extract rollouts, with the rules engine")
     assert problems(driver.window) == []
-    driver.do("dream.extract")
+    driver.window.picker.hide()
+    driver.until(lambda: driver.window.minimumWidth() <= 360)
+    driver.window.resize(360, 800)
+    assert problems(driver.window) == []
+    driver.footer.button.click()
     dialog = control.dialog
     assert dialog is not None
     driver.until(lambda: control.is_listed and dialog.run.isEnabled())
@@ -194,6 +199,7 @@ def test_rollouts_are_extracted_one_by_one_and_what_came_of_it_can_be_undone(
 def test_other_homes_have_nothing_to_extract(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     assert not driver.window.actions_["dream.extract"].isEnabled()
+    assert driver.footer.button.defaultAction() is driver.window.actions_["dream.run"]
     assert not driver.footer.agent.isVisible()
     tab = driver.window.late.transcripts
     driver.do("view.transcripts")

@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
+from ui_windows import ACME
 
 from helpers.audit import problems
+from helpers.claude_transcripts import Chat
 from helpers.rollouts import Line, event, meta, result, said, shell, write_rollout
+from reverie.transcripts.claude_reading import ClaudeReadable
 from reverie.transcripts.codex_reading import CodexReadable
-from reverie.transcripts.paging import PagedTranscript
-from reverie.transcripts.reading import Message, ToolUse
+from reverie.transcripts.mux_reading import MuxReadable
+from reverie.transcripts.paging import PagedTranscript, is_prompt
+from reverie.transcripts.reading import Message, Reading, ToolUse
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.transcripts import view as view_module
@@ -258,3 +262,20 @@ def test_what_a_transcript_says_is_plain_text_and_hides_nothing(qtbot: Any) -> N
     assert "<img src=x>\n\\x1b[31mred" in shown
     assert "a\\u202eb" in shown
     assert max(map(len, shown.split("\n"))) <= 4_000
+
+
+def test_sessions_of_claude_and_mux_are_read_alike(qtbot: Any, tmp_path: Path, home: Path) -> None:
+    chat = Chat()
+    for number in range(3):
+        chat.turn(f"Question {number}", f"Answer {number}", tokens=1_000, tools=2)
+    claude = chat.write(tmp_path / "session.jsonl")
+    sessions = [ClaudeReadable(claude), MuxReadable(home / "sessions" / ACME)]
+    for readable in sessions:
+        messages = list(readable.messages(Reading()))
+        assert [message.number for message in messages] == list(range(len(messages)))
+        text = ReaderText()
+        qtbot.addWidget(text)
+        text.show_messages(messages)
+        heads = text.toPlainText().split("\n")
+        assert sum(line.startswith("You") for line in heads) == sum(map(is_prompt, messages)) > 1
+        assert any(line.startswith("▸ Tool · done") for line in heads)

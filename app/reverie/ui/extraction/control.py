@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAction
 
 from reverie.errors import MendableError
 from reverie.homes.codex_names import KIND
@@ -57,6 +58,7 @@ class ExtractControl(QObject):
         self._ticket: Ticket | None = None
         self._asking = False
         self._view: ExtractView | None = None
+        self._action: QAction | None = None
         self.result: ExtractResult | None = None
         self.dialog: ExtractDialog | None = None
         self._rest = QTimer(self)
@@ -65,6 +67,10 @@ class ExtractControl(QObject):
         self._rest.timeout.connect(self._ask)
         # Queued: the question waits in an event loop of its own, which must not stand inside the lane's slot.
         self._consent_wanted.connect(self._on_consent_wanted, Qt.ConnectionType.QueuedConnection)
+
+    def set_action(self, action: QAction) -> None:
+        """What stands on the footer's button where a home is extracted, not consolidated."""
+        self._action = action
 
     @property
     def available(self) -> bool:
@@ -81,6 +87,7 @@ class ExtractControl(QObject):
             self._session.status_changed.disconnect(self._soon)
         self._session = session
         self.forget()
+        self._tab.footer.offer(self._action if self.available else None)
         if self.dialog is not None and not self.running:
             self.dialog.close()
         if session is not None:
@@ -132,6 +139,7 @@ class ExtractControl(QObject):
         view = self._view
         if view is not None:
             self._tab.footer.say_extraction(words.footer_line(view, running=self.running))
+            self._tab.footer.say_other_engine(view.engine)
             if self.dialog is not None and not self.running:
                 self.dialog.say_standing(view.waiting, view.engine, view.why)
         self.state_changed.emit()

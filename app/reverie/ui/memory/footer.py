@@ -50,6 +50,9 @@ class Footer(QWidget):
         self._icons = icons
         self._status: StatusView | None = None
         self._extraction: StatusLine | None = None
+        self._run: QAction | None = None
+        self._other: QAction | None = None
+        self._other_engine = ""
         self._narrow = False
         self._rows_area = QWidget()
         grid = QGridLayout(self._rows_area)
@@ -105,19 +108,45 @@ class Footer(QWidget):
 
     def set_actions(self, run: QAction, menu: QMenu) -> None:
         """The button's own action and its menu."""
+        self._run = run
         self.button.setDefaultAction(run)
         self.button.take_action_text()
         self.button.setMenu(menu)
         self.say_engine()
 
+    def offer(self, action: QAction | None) -> None:
+        """Another action on the button than consolidating; None: consolidating again."""
+        before, after = self.button.defaultAction(), action or self._run
+        if after is not None and after is not before:
+            self._other = action
+            self.button.removeAction(before)
+            self.button.setDefaultAction(after)
+            self.button.take_action_text()
+            self.say_engine()
+
+    def say_other_engine(self, engine: str) -> None:
+        """Which engine the other action uses; empty while nobody knows."""
+        self._other_engine = engine
+        self.say_engine()
+
     def say_engine(self, reason: str = "", choice: Choice | None = None) -> None:
         """Which engine the button uses, or why it cannot be pressed."""
-        engine = self.tr("with the rules engine")
-        if choice is not None and choice.engine != "rules":
-            engine = self.tr("with {model}").format(model=visible(choice.engine))
+        if self._other is not None:
+            name = self._engine_words(self._other_engine) if self._other_engine else ""
+            self.engine.say_parts("", "", name)
+            self.engine.setToolTip("")
+            text = self._other.iconText()
+            self.button.setAccessibleName(f"{text}, {name}" if name else text)
+            return
+        engine = self._engine_words(choice.engine if choice is not None else "rules")
         self.engine.say_parts("", "", reason or engine)
         self.engine.setToolTip(as_tooltip(choice.reason) if choice is not None else "")
         self.button.setAccessibleName(self.tr("Consolidate now, {engine}").format(engine=engine))
+
+    def _engine_words(self, engine: str) -> str:
+        if engine == "rules":
+            return self.tr("with the rules engine")
+        return self.tr("with {model}").format(model=visible(engine))
 
     # Rows
 

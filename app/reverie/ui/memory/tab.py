@@ -163,6 +163,7 @@ class MemoryTab(QWidget):
         actions.fill_menu(menu, CONSOLIDATE_MENU)
         menu.setToolTipsVisible(True)
         self.footer.set_actions(actions["dream.run"], menu)
+        self.extraction.set_action(actions["dream.extract"])
         self._menu = QMenu(self)
         actions.fill_menu(self._menu, TREE_MENU)
         self.tree.addActions(list(actions.of_tree()))
