@@ -115,7 +115,28 @@ def _in_full(tests: str, counts: str) -> tuple[list[str], bool]:
     return [counts, *(last if done.returncode else ["problems: 0"])], done.returncode == 0
 
 
+def failures(directory: Path) -> tuple[list[str], bool]:
+    """20,000 texts with something private in them; 2 x 500 patterns by two writers of one file."""
+    from helpers.loki_home import LokiMaker
+    from helpers.pattern_writers import write_in_two_processes
+    from helpers.planted import many_survivors
+    from reverie.clock import system_clock
+    from reverie.compose import open_parts
+    from reverie.profile import Profile
+    from reverie.services.records import RecordEdits
+
+    left = many_survivors(20_000, seed=20_261_121)
+    maker = LokiMaker(directory / "project")
+    maker.episode(1)
+    parts = open_parts(maker.project, Profile.under(directory / "profile"), system_clock)
+    lost = write_in_two_processes(maker, RecordEdits(parts), 500)
+    return [f"{len(left)} planted things survived", f"{len(lost)} patterns were lost", *left, *lost], not (
+        left or lost
+    )
+
+
 PARTS: dict[str, Part] = {
+    "failures": failures,
     "kills": kills,
     "counters": counters,
     "paths": paths.run_paths,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import random
-import string
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.planted import PLACES, many_survivors, survivors
 from reverie.failures.redact import Places, redact_text, redact_value
 
-PLACES = Places("/srv/work/night-bus", "/srv/people/ada", ("nightowl/night-bus", "nightowl", "night-bus"))
 A20, A30, A40 = (
     "abcdefghij0123456789",
     "a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5",
@@ -162,61 +158,17 @@ def test_the_root_of_the_disk_is_no_private_place() -> None:
     assert redact_text("/usr/lib", Places("/", "/"))[0] == "/usr/lib"
 
 
-ALNUM = string.ascii_letters + string.digits
+def test_nothing_that_is_planted_survives() -> None:
+    assert many_survivors(300, seed=20_261_121) == []
 
 
-def planted(rng: random.Random) -> tuple[str, str]:
-    """Something private as a text may hold it, and the part that must be gone."""
-
-    def chars(count: int, of: str = ALNUM) -> str:
-        # No word of a mark, so that finding it again means that it survived.
-        return "".join(rng.choice(of) for _ in range(count - 1)) + "7"
-
-    secret, name = chars(rng.randint(30, 50)), chars(9, string.ascii_lowercase)
-    address = ".".join(str(rng.randint(100, 255)) for _ in range(4))
-    v6 = ":".join(f"{rng.randint(4096, 65535):x}" for _ in range(8))
-    key = base64.b64encode(secret.encode()).decode()
-    return rng.choice(
-        [
-            (f"sk-ant-{secret}", secret),
-            (f"sk-{secret}", secret),
-            (f"ghp_{secret}", secret),
-            (f"xoxb-{secret}", secret),
-            (f"Bearer {secret}", secret),
-            (f"AIza{secret}", secret),
-            (f"eyJ{name}.{name}.{secret}", secret),
-            (f"{rng.choice(['API_KEY', 'db-password', 'X.token', 'authToken'])}={secret}", secret),
-            (f'"{name}_secret": "{secret} {name}"', secret),
-            (f"Authorization: Token {secret}", secret),
-            (f"ftp://{name}:{secret}@host/", secret),
-            (f"-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----", key),
-            (f"/home/{name}/x", name),
-            (f"/Users/{name}", name),
-            (rf"C:\Users\{name}\y", name),
-            (f"{name}@{name}.example.org", name),
-            (address, address),
-            (v6, v6),
-            (f"https://github.com/{name}/{name}x.git", name),
-            ("/srv/people/ada/.ssh", "/srv/people/ada"),
-            ("nightowl/night-bus", "nightowl"),
-        ]
-    )
-
-
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     prose=st.lists(st.text("abc xyz.,:;=()[]{}\"'\n/\\-", max_size=30), min_size=2, max_size=5),
 )
-def test_nothing_that_is_planted_survives(seed: int, prose: list[str]) -> None:
-    rng = random.Random(seed)
-    plants = [planted(rng) for _ in prose]
-    gap = rng.choice([" ", "\n", "\t", " | "])
-    text = "".join(f"{words}{gap}{plant}{gap}" for words, (plant, _) in zip(prose, plants, strict=True))
-    clean, count = redact_text(text, PLACES)
-    for plant, private in plants:
-        assert private not in clean, (plant, clean)
-    assert count > 0
+def test_nothing_survives_in_odd_company(seed: int, prose: list[str]) -> None:
+    assert survivors(seed, prose) == []
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from helpers.loki_home import LokiMaker, error
+from helpers.pattern_writers import write_in_two_processes
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
@@ -34,20 +33,6 @@ from reverie.services.workbench import Workbench
 
 EPISODE = "episodic/2026-08-19/task-ep-2026-08-19-1.json"
 PATTERNS = "semantic/patterns.json"
-
-OTHER_WRITER = """
-import fcntl, json, os, sys, tempfile
-path, count = sys.argv[1], int(sys.argv[2])
-for number in range(count):
-    with open(path + ".lock", "w") as lock:
-        fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
-        document = json.load(open(path))
-        document["patterns"].append({"id": f"other-{number}", "pattern": "from outside"})
-        fd, temp = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".tmp_", suffix=".json")
-        with os.fdopen(fd, "w") as file:
-            json.dump(document, file, indent=2)
-        os.replace(temp, path)
-"""
 
 
 @pytest.fixture
@@ -166,18 +151,7 @@ def test_what_cannot_be_read_whole_is_never_written(
 
 
 def test_two_writers_of_the_patterns_lose_nothing(maker: LokiMaker, edits: RecordEdits) -> None:
-    count = 25
-    path = maker.patterns({"id": "mine", "pattern": "ours", "confidence": 0.0})
-    other = subprocess.Popen([sys.executable, "-c", OTHER_WRITER, str(path), str(count)])
-    for number in range(count):
-        (ours,) = (each for each in edits.patterns() if each["id"] == "mine")
-        edits.change(PatternsChange(PATTERNS, (ours,), ({**ours, "confidence": number + 1},)))
-        edits.change(PatternsChange(PATTERNS, (), ({"id": f"ours-{number}", "pattern": "new"},)))
-    assert other.wait(60) == 0
-    found = {each["id"]: each for each in edits.patterns()}
-    assert found["mine"]["confidence"] == count
-    assert set(found) == {"mine", *(f"{who}-{n}" for who in ("ours", "other") for n in range(count))}
-    assert len(edits.patterns()) == 2 * count + 1
+    assert write_in_two_processes(maker, edits, 25) == []
 
 
 def test_a_writer_without_a_lock_is_not_overwritten(

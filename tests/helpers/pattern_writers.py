@@ -1,0 +1,48 @@
+"""Two writers of one `patterns.json`: Reverie here, and a process that follows the agent's lock protocol with
+nothing but the standard library."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from helpers.loki_home import LokiMaker
+from reverie.services.record_changes import PatternsChange
+from reverie.services.records import RecordEdits
+
+PATTERNS = "semantic/patterns.json"
+
+OTHER_WRITER = """
+import fcntl, json, os, sys, tempfile
+path, count = sys.argv[1], int(sys.argv[2])
+for number in range(count):
+    with open(path + ".lock", "w") as lock:
+        fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+        document = json.load(open(path))
+        document["patterns"].append({"id": f"other-{number}", "pattern": "from outside"})
+        fd, temp = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".tmp_", suffix=".json")
+        with os.fdopen(fd, "w") as file:
+            json.dump(document, file, indent=2)
+        os.replace(temp, path)
+"""
+
+
+def write_in_two_processes(maker: LokiMaker, edits: RecordEdits, count: int) -> list[str]:
+    """Each adds `count` patterns, and ours changes one as often; what is missing at the end, in words."""
+    path = maker.patterns({"id": "mine", "pattern": "ours", "confidence": 0.0})
+    other = subprocess.Popen([sys.executable, "-c", OTHER_WRITER, str(path), str(count)])
+    for number in range(count):
+        (ours,) = (each for each in edits.patterns() if each["id"] == "mine")
+        edits.change(PatternsChange(PATTERNS, (ours,), ({**ours, "confidence": number + 1},)))
+        edits.change(PatternsChange(PATTERNS, (), ({"id": f"ours-{number}", "pattern": "new"},)))
+    problems = [] if other.wait(600) == 0 else ["The other writer failed."]
+    listed = edits.patterns()
+    found = {each["id"]: each for each in listed}
+    wanted = {"mine", *(f"{who}-{number}" for who in ("ours", "other") for number in range(count))}
+    problems += [f"{name} is lost" for name in sorted(wanted - set(found))]
+    problems += [f"{name} is nobody's" for name in sorted(set(found) - wanted)]
+    if len(listed) != len(found):
+        problems.append("a pattern is there twice")
+    if found.get("mine", {}).get("confidence") != count:
+        problems.append("a change of ours is lost")
+    return problems
