@@ -63,6 +63,9 @@ def test_each_part_has_its_list_its_gauges_and_its_text(tab: ContextTab, qtbot: 
     assert asked.args == [PATH]
     tab.list.setCurrentIndex(tab.list.entries.index(1, 0))
     assert tab.pin.accessibleName() == "Unpin"
+    assert not tab.marks.isVisible()
+    tab.list.setCurrentIndex(tab.list.entries.index(2, 0))
+    assert tab.marks.text() == "Look at global/c.md: line 3: This looks like a token."
     tab.only.setChecked(True)
     assert tab.list.entries.rowCount() == 2
     tab.show_key("instructions")

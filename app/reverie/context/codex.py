@@ -22,8 +22,8 @@ def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
         facts.agent,
         at,
         parts,
-        sum(part.gauges[1].used for part in parts),
-        sum(part.gauges[0].used for part in parts),
+        sum(entry.bytes for part in parts for entry in part.entries),
+        sum(entry.tokens for part in parts for entry in part.entries),
     )
 
 
@@ -65,7 +65,8 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
     if not entries:
         entries.append(Entry(SUMMARY, "out", "missing"))
     notes: tuple[Note, ...] = ("codex-off",) if facts.off else ()
-    tokens = sum(entry.tokens for entry in entries)
+    # The marker in the middle comes on top of the cap.
+    tokens = min(SUMMARY_TOKENS, sum(entry.tokens for entry in entries))
     gauges = Gauge("tokens", tokens, SUMMARY_TOKENS), Gauge("bytes", len(text.encode()))
     return Part("summary", tuple(entries), gauges, text, notes, facts.off, cut_line)
 

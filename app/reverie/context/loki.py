@@ -25,7 +25,7 @@ def assemble(facts: Facts, at: int) -> ContextView:
     part = Part(
         "lessons",
         tuple(_entries(facts, found)),
-        (Gauge("bytes", size), Gauge("tokens", tokens), Gauge("items", told, MOST_LESSONS)),
+        (Gauge("bytes", size), Gauge("tokens", tokens), Gauge("lessons", told, MOST_LESSONS)),
         found.block,
         notes,
     )

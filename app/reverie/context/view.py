@@ -65,7 +65,7 @@ class Entry:
 class Gauge:
     """How much of a budget is used; `cap` 0 for none."""
 
-    unit: Literal["bytes", "tokens", "items", "lines", "chars", "files"]
+    unit: Literal["bytes", "tokens", "items", "lines", "chars", "files", "lessons"]
     used: int
     cap: int = 0
 

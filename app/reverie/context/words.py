@@ -44,11 +44,11 @@ _REASONS: Mapping[Reason, str] = {
 }
 _NOTES: Mapping[Note, str] = {
     "hot-set-experiment": "mux loads this only where its experiment “memory-hot-set” is on.",
-    "codex-off": "Codex loads no memories in this home: {detail} is not on.",
+    "codex-off": "Codex loads no memories here ({detail} is not on); this is what would be loaded.",
     "own-words": "The agent's fixed sentences are worded by Reverie, as long as they are.",
     "one-after-another": "The agent puts lines of its own around each file.",
     "memory-off": "Auto memory is off here ({detail}); this is what would be loaded.",
-    "cut-warning": "The agent adds a warning below, in its own words.",
+    "cut-warning": "The agent stops reading at line {line} and adds a warning, in its own words.",
     "no-goal": "Anti-patterns go by the goal of the next iteration, which nobody knows here.",
     "index-lines": "The agent's own sentences around these lines are not shown.",
     "lessons-off": "LOKI_FAILURE_MEMORY switches the lessons off.",
@@ -60,9 +60,13 @@ def reason(entry: Entry) -> str:
     said = _REASONS[entry.reason]
     if entry.reason == "unseen" and entry.detail:
         return entry.detail
+    if entry.reason == "cut" and entry.detail:
+        return f"{entry.detail} tokens of its middle are left out"
+    if entry.reason in ("cut", "falls-off") and entry.line:
+        return f"{said}: line {entry.line}"
     return said
 
 
 def notes(part: Part) -> list[str]:
     """What one should know of a part."""
-    return [_NOTES[note].format(detail=part.detail) for note in part.notes]
+    return [_NOTES[note].format(detail=part.detail, line=part.cut_line) for note in part.notes]

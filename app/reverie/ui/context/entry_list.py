@@ -137,7 +137,7 @@ class _EntryDelegate(QStyledItemDelegate):
             back = option.palette.color(group, QPalette.ColorRole.Highlight)
             text = readable(option.palette.color(group, QPalette.ColorRole.HighlightedText), back)
             dim = dimmed(text, back)
-        tints = {"check": theme.good, "side": theme.warn, "flag": theme.warn, "pin": theme.accent}
+        tints = {"check": theme.good, "warning": theme.warn, "flag": theme.warn, "pin": theme.accent}
         ratio = painter.device().devicePixelRatioF()
 
         def sign(name: str, left: int, top: int) -> None:
@@ -148,7 +148,7 @@ class _EntryDelegate(QStyledItemDelegate):
         painter.setFont(tabular(option.font))
         metrics = QFontMetrics(painter.font())
         area = option.rect.adjusted(GAP, UNIT, -GAP, -UNIT)
-        sign({"in": "check", "cut": "side", "out": "close"}[entry.state], area.left(), area.top())
+        sign({"in": "check", "cut": "warning", "out": "close"}[entry.state], area.left(), area.top())
         area.setLeft(area.left() + _SIGN + GAP)
         upper = QRect(area.left(), area.top(), area.width(), metrics.height())
         lower = upper.translated(0, metrics.height() + 1)

@@ -79,6 +79,7 @@ class ContextTab(QWidget):
         self._gauge_row = FlowLayout(self.gauges, gap=MARGIN)
         self._gauges: list[BudgetGauge] = []
         self.note = WrapLabel()
+        self.marks = WrapLabel()
         self.list = EntryList(icons)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
@@ -128,6 +129,7 @@ class ContextTab(QWidget):
         for button in (self.pin, self.open, self.copy, self.only):
             buttons.addWidget(button)
         below.addLayout(buttons)
+        below.addWidget(self.marks)
         self.list.setFrameShape(EntryList.Shape.NoFrame)
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.addWidget(self.list)
@@ -256,6 +258,10 @@ class ContextTab(QWidget):
             self.tr("A pinned memory is loaded before those that are used often"),
         )
         self.pin.setEnabled(can_pin)
+        self.pin.setVisible(self.view is not None and self.view.part("hot-set") is not None)
+        said = words.marks(entry)
+        self.marks.say(said)
+        self.marks.setVisible(bool(said))
         self.open.setEnabled(is_memory)
 
     @Slot(object)

@@ -56,11 +56,11 @@ _REASONS: dict[Reason, str] = {
 }
 _NOTES: dict[Note, str] = {
     "hot-set-experiment": _("mux loads this only where its experiment “memory-hot-set” is switched on."),
-    "codex-off": _("Codex loads no memories in this home: {detail} is not on."),
+    "codex-off": _("Codex loads no memories here ({detail} is not on); this is what would be loaded."),
     "own-words": _("The agent's fixed sentences around it are worded by Reverie."),
     "one-after-another": _("The agent puts lines of its own around each file."),
     "memory-off": _("Auto memory is off here ({detail}); this is what would be loaded."),
-    "cut-warning": _("The agent adds a warning below, in its own words."),
+    "cut-warning": _("The agent stops reading at line {line} and adds a warning, in its own words."),
     "no-goal": _("Anti-patterns go by the goal of the next iteration, which nobody knows here."),
     "index-lines": _("The agent's own sentences around these lines are not shown."),
     "lessons-off": _("LOKI_FAILURE_MEMORY switches the lessons off."),
@@ -71,6 +71,7 @@ _UNITS: dict[str, tuple[str, str]] = {
     "items": (_("{used} of {cap} memories"), _("{used} memories")),
     "lines": (_("{used} of {cap} lines"), _("{used} lines")),
     "chars": (_("{used} of {cap} characters"), _("{used} characters")),
+    "lessons": (_("{used} of {cap} lessons"), _("{used} lessons")),
     "files": (_("{used} of {cap} files"), _("{used} files")),
 }
 _CHANGES: dict[ChangeKind, str] = {
@@ -95,7 +96,12 @@ def reason(entry: Entry) -> str:
     """Why it is in or out; in the words of the listing where that has its own."""
     if entry.reason == "unseen" and entry.detail:
         return tr("the agent does not see it: {why}").format(why=visible(entry.detail))
-    return tr(_REASONS[entry.reason])
+    if entry.reason == "cut" and entry.detail:
+        return tr("{tokens} tokens of its middle are left out").format(tokens=entry.detail)
+    said = tr(_REASONS[entry.reason])
+    if entry.reason in ("cut", "falls-off") and entry.line:
+        return tr("{why}: line {line}").format(why=said, line=entry.line)
+    return said
 
 
 def state(entry: Entry) -> str:
@@ -103,7 +109,9 @@ def state(entry: Entry) -> str:
 
 
 def note_lines(part: Part) -> str:
-    return " ".join(tr(_NOTES[note]).format(detail=visible(part.detail)) for note in part.notes)
+    return " ".join(
+        tr(_NOTES[note]).format(detail=visible(part.detail), line=part.cut_line) for note in part.notes
+    )
 
 
 def gauge_text(gauge: Gauge) -> str:
@@ -146,6 +154,17 @@ def since_words(found: Since | None, now: int) -> str:
 
 def _change(change: Change) -> str:
     return tr(_CHANGES[change.kind]).format(name=visible(short(change.path)))
+
+
+def marks(entry: Entry | None) -> str:
+    """What one may want to look at in it; empty for nothing."""
+    if entry is None or not entry.marks:
+        return ""
+    said = (
+        tr("line {line}: {what}").format(line=mark.line, what=mark.sentence) if mark.line else mark.sentence
+        for mark in entry.marks[:_NAMED]
+    )
+    return tr("Look at {name}: {marks}").format(name=visible(short(entry.path)), marks=" ".join(said))
 
 
 def short(path: str) -> str:
