@@ -243,7 +243,7 @@ def _failures(steps: list[_Step]) -> Iterator[str]:
         if again is not None:
             between = [other.command for other in later[: later.index(again)]]
             after = f" after `{between[-1]}`" if between else ""
-            followed = f"; it worked{after}"
+            followed = f"; it worked later{after}"
         else:
             followed = f"; then `{later[0].command}`{_ended(later[0])}" if later else ""
         yield f"- `{step.command}` ended with {step.code}{said}{followed}"

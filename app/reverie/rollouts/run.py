@@ -310,7 +310,7 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     changes = [PlannedChange(root, rel, before.get(rel), after) for rel, after in layout.files.items()]
     # A trace before the index that names it, and deletes last.
     changes.sort(key=lambda each: (each.after is None, each.rel == INDEX, each.rel))
-    told = ", ".join(trace.summary[:80] for trace in new)
+    told = ", ".join(trace.summary[:80].rstrip(".") for trace in new)
     gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
     return Planned(tuple(changes), f"Trace written: {told}.{gone}")
 

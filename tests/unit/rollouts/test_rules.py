@@ -75,7 +75,7 @@ def test_requests_commands_errors_files_and_preferences_are_told(tmp_path: Path)
         said("assistant", "Written.", 10),
     )
     assert "- Always use tabs\n" in output.trace
-    assert "- `make test` ended with 2: error: no rule; it worked\n" in output.trace
+    assert "- `make test` ended with 2: error: no rule; it worked later\n" in output.trace
     assert "- `src/a.py`: changed for this task\n" in output.trace
     assert "- Worked here: `make test`\n" in output.trace
     assert output.trace.count("## Task: ") == 2
