@@ -6,6 +6,7 @@ is one widget whose document is exchanged, so that every file keeps its own undo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
@@ -54,6 +55,7 @@ class EditorPane(QWidget):
         self._caps: Caps | None = None
         self._measured: tuple[object, ...] = ()
         self._own: tuple[QAction, ...] = ()
+        self._own_cut: tuple[Callable[[OpenFile], int | None] | None, str] = (None, "")
         self.path = ElidedLabel()
         self.path.setMinimumWidth(_LEAST_PATH)
         self.mark = QLabel(self.tr("edited"))
@@ -280,11 +282,21 @@ class EditorPane(QWidget):
         content = file.content.encode("utf-8", "surrogatepass")
         size = base.size if base is not None and not file.buffer.modified else len(content)
         self.gauge.show_size(size, cap, estimate_tokens(file.text))
-        cut = cut_position(content, cap)
-        self.text.set_unseen_from(
-            cut, self.tr("The agent does not read this far.") if cut is not None else ""
-        )
+        cut, tip = cut_position(content, cap), self.tr("The agent does not read this far.")
         self._say_limit(cut is not None)
+        rule, own_tip = self._own_cut
+        own = rule(file) if rule is not None else None
+        if own is not None and (cut is None or own < cut):
+            cut, tip = own, own_tip
+        self.text.set_unseen_from(cut, tip if cut is not None else "")
+
+    def set_own_cut(self, rule: Callable[[OpenFile], int | None] | None, tip: str = "") -> None:
+        """Where the agent stops reading the shown file, if that is not a matter of its size: `rule` gives the
+        place in UTF-16 units of the document, None where it reads all."""
+        if (rule, tip) != self._own_cut:
+            self._own_cut = (rule, tip)
+            self._measured = ()
+            self._show_size()
 
     def _say_limit(self, over: bool) -> None:
         if over:

@@ -93,7 +93,9 @@ class HandControl(QObject):
         place = self._place_now()
         if place is not None:
             session, update = place
-            self.edits.rename(session, update.context, path, f"{path.rpartition('/')[0]}/{name}")
+            new = f"{path.rpartition('/')[0]}/{name}"
+            plain = partial(self.edits.rename, session, update.context, path, new)
+            self._tab.index_care.rename(path, new, plain)
 
     def move_selected(self) -> None:
         """To a folder that is asked for."""
@@ -136,6 +138,13 @@ class HandControl(QObject):
         )
 
     def _move(self, targets: Mapping[str, str]) -> None:
+        if len(targets) == 1:
+            old, new = next(iter(targets.items()))
+            self._tab.index_care.rename(old, new, partial(self._move_plainly, targets))
+        else:
+            self._move_plainly(targets)
+
+    def _move_plainly(self, targets: Mapping[str, str]) -> None:
         place = self._place_now()
         if place is None:
             return
@@ -223,7 +232,7 @@ class HandControl(QObject):
     def _on_renamed(self, old: str, new: str) -> None:
         self._tab.editor.renamed(old, new)
         self._select_soon(new, focus=False)
-        self._offer_undo(self.tr("Renamed {old} to {new}").format(old=_name(old), new=_name(new)))
+        self.offer_undo(self.tr("Renamed {old} to {new}").format(old=_name(old), new=_name(new)))
 
     def _on_moved(self, undo: Undo) -> None:
         moved = renames_of(undo)
@@ -233,14 +242,14 @@ class HandControl(QObject):
         self._select_soon(new, focus=False)
         folder = visible(new.rpartition("/")[0].removeprefix(ROOT + "/"))
         what = words.things(undo.count) if undo.count > 1 else _name(old)
-        self._offer_undo(self.tr("Moved {what} to {folder}").format(what=what, folder=folder))
+        self.offer_undo(self.tr("Moved {what} to {folder}").format(what=what, folder=folder))
 
     @Slot(str)
     def _on_deleted(self, path: str) -> None:
-        self._offer_undo(self.tr("Deleted {name}").format(name=_name(path)))
+        self.offer_undo(self.tr("Deleted {name}").format(name=_name(path)))
 
     def _on_deleted_all(self, undo: Undo) -> None:
-        self._offer_undo(self.tr("Deleted {name}").format(name=words.things(undo.count)))
+        self.offer_undo(self.tr("Deleted {name}").format(name=words.things(undo.count)))
 
     @Slot(str, str)
     def _on_undone(self, sentence: str, path: str) -> None:
@@ -254,7 +263,8 @@ class HandControl(QObject):
         self._tab.undo_bar.say_error(error)
         self._tab.situation_changed.emit()
 
-    def _offer_undo(self, sentence: str) -> None:
+    def offer_undo(self, sentence: str) -> None:
+        """Say what was done, with Undo beside it."""
         buttons = [("undo", self.tr("Undo"), self.tr("Take it back"))] if self.edits.last is not None else []
         self._tab.undo_bar.say(sentence, buttons=buttons)
         self._tab.situation_changed.emit()

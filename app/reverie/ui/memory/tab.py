@@ -33,6 +33,7 @@ from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.memory.hand_control import HandControl
 from reverie.ui.memory.heading import EmptyPage, Heading
 from reverie.ui.memory.history.control import HistoryControl
+from reverie.ui.memory.index.control import IndexControl
 from reverie.ui.memory.lint_control import LintControl
 from reverie.ui.memory.orphans.control import OrphansControl
 from reverie.ui.memory.search import MemorySearch
@@ -96,6 +97,7 @@ class MemoryTab(QWidget):
         self.extraction = ExtractControl(self, lanes, icons, now)
         self.history = HistoryControl(self, lanes, icons, now)
         self.lint = LintControl(self, icons)
+        self.index_care = IndexControl(self, icons)
         self.trash = TrashControl(self, lanes, icons, now)
         self.duplicates = DuplicatesControl(self, icons)
         self.orphans = OrphansControl(self, icons)
@@ -191,6 +193,7 @@ class MemoryTab(QWidget):
         self.extraction.set_session(session)
         self.history.set_session(session)
         self.lint.set_session(session)
+        self.index_care.set_session(session)
         self.trash.set_session(session)
         self.duplicates.set_session(session)
         self.hand.forget()
@@ -240,6 +243,7 @@ class MemoryTab(QWidget):
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
         self.lint.follow(update)
+        self.index_care.follow(update)
         self.model.set_modified(self.editor.unsaved_paths())
         self.hand.select_wanted()
         if self._hit_when_there is not None and self._open_here(self._hit_when_there):

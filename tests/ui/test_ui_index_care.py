@@ -1,0 +1,106 @@
+"""Index care in a real window: the cut drawn where the agent stops, mends by one press that Undo takes back,
+and a rename that shows first what changes with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtGui import QTextCursor
+from ui_windows import Windows
+
+from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
+
+BASE = "/memories/project"
+INDEX = (
+    "- [Deploy](deploy.md) — how deploys go\n- [Gone](gone.md) — nothing there\n"
+    f"- [Tests](tests.md) — {'very long words ' * 12}\n"
+)
+
+
+@pytest.fixture
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """The home and the memory of its project."""
+    maker = ClaudeHomeMaker(tmp_path)
+    monkeypatch.setenv("HOME", str(maker.user))
+    cwd = maker.repository("work")
+    maker.session(cwd, 1)
+    maker.typed(cwd)
+    maker.notes(cwd, 1, "\n# Session Title\n_A title_\n")
+    files = {
+        "MEMORY.md": INDEX,
+        "deploy.md": topic("deploy", body="See [[tests]].\n"),
+        "tests.md": newer_topic("how-tests-run"),
+        "unlisted.md": topic("unlisted", "what nobody lists"),
+    }
+    return maker.root, maker.memory(cwd, files)
+
+
+def findings(driver: Any) -> list[str]:
+    look = driver.tab.index_care.panel.look
+    return [] if look is None else [each.problem for each in look.report.findings]
+
+
+def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[Path, Path]) -> None:
+    root, memory = claude
+    index = memory / "MEMORY.md"
+    driver = windows.open(root, session_id(1))
+    panel, text = driver.tab.index_care.panel, driver.pane.text
+    driver.open(f"{BASE}/deploy.md")
+    assert not panel.isVisible()
+    driver.open(f"{BASE}/MEMORY.md")
+    driver.until(panel.isVisible)
+    assert findings(driver) == ["no-file", "long-line", "unlisted"]
+    assert text.unseen_block is None
+    assert panel.list.count() == 3
+    assert panel.buttons["drop"].isVisible()
+    assert not panel.buttons["add"].isVisible()
+
+    # One press, and the next row is chosen.
+    panel.buttons["drop"].click()
+    driver.until(lambda: findings(driver) == ["long-line", "unlisted"])
+    assert index.read_text() == INDEX.replace("- [Gone](gone.md) — nothing there\n", "")
+    driver.until(lambda: "Gone" not in text.toPlainText())
+    panel.buttons["shorten"].click()
+    driver.until(lambda: findings(driver) == ["unlisted"])
+    panel.buttons["add"].click()
+    driver.until(lambda: not panel.isVisible())
+    assert index.read_text().endswith("\n- [unlisted](unlisted.md) — what nobody lists\n")
+    driver.window.actions_["memory.undo"].trigger()
+    driver.until(lambda: findings(driver) == ["unlisted"])
+
+    # Unsaved text: mends wait, and the cut is drawn as one types.
+    text.moveCursor(QTextCursor.MoveOperation.End)
+    text.insertPlainText("".join(f"line {number}\n" for number in range(220)))
+    driver.until(lambda: not panel.buttons["add"].isEnabled())
+    driver.until(lambda: text.unseen_block == 200)
+    driver.window.actions_["file.save"].trigger()
+    driver.until(lambda: "over-lines" in findings(driver))
+    assert "200 of 222" in panel.summary.text()
+    index.write_text(INDEX)
+    driver.until(lambda: text.unseen_block is None and "over-lines" not in findings(driver))
+
+    # A rename shows what changes with it; Cancel changes nothing.
+    control = driver.tab.index_care
+    before = {path.name: path.read_bytes() for path in memory.iterdir()}
+    driver.tab.hand._rename(f"{BASE}/tests.md", "testing.md")
+    driver.until(lambda: control.dialog is not None)
+    assert [control.dialog.list.item(row).text().split("\n")[0] for row in range(2)] == [
+        "MEMORY.md, line 3",
+        "deploy.md, line 6",
+    ]
+    control.dialog.reject()
+    assert {path.name: path.read_bytes() for path in memory.iterdir()} == before
+    driver.tab.hand._rename(f"{BASE}/tests.md", "testing.md")
+    driver.until(lambda: control.dialog is not None and control.dialog.isVisible())
+    control.dialog.accept_button.click()
+    driver.until(lambda: (memory / "testing.md").exists() and not (memory / "tests.md").exists())
+    driver.until(lambda: "(testing.md)" in text.toPlainText())
+    assert "[[testing]]" in (memory / "deploy.md").read_text()
+    driver.window.actions_["memory.undo"].trigger()
+    driver.until(lambda: {path.name: path.read_bytes() for path in memory.iterdir()} == before)
+
+    # What nothing leads to is renamed as ever.
+    driver.tab.hand._rename(f"{BASE}/unlisted.md", "other.md")
+    driver.until((memory / "other.md").exists)
