@@ -72,6 +72,13 @@ def test_the_sample_is_told_and_not_touched(tmp_path: Path, capsys: pytest.Captu
     assert snapshot(project) == before
 
 
+@pytest.mark.parametrize("now", ["0", "8640000000000000"])
+def test_any_time_that_can_be_told_is_one(now: str, tmp_path: Path) -> None:
+    options = ["--project", str(tmp_path), "--now", now]
+    assert main(["failures", "record", *options, "--phase", "ACT", "--exit", "1"]) == 0
+    assert main(["failures", *options]) == 0
+
+
 def test_damage_is_quiet_and_ends_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     maker = LokiMaker(tmp_path / "p")
     maker.file("memory/episodic/2026-08-19/task-x.json", "{")

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.homes.loki_records import (
+    LATEST_MS,
     AntiPattern,
     anti_patterns_of,
     episode_days,
@@ -112,6 +113,7 @@ def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: 
     what the next iteration is about; `on`: the switch."""
     if not on:
         return Retrieved()
+    now_ms = min(now_ms, LATEST_MS)
     problems: list[str] = []
     lessons = lessons_in(memory, now_ms, problems)
     lessons = tuple(replace(each, injected=place < MOST_LESSONS) for place, each in enumerate(lessons))

@@ -27,7 +27,7 @@ from reverie.failures.repository import names_of, project_id_hash, remote_of
 from reverie.files.atomic import atomic_write
 from reverie.files.beside_lock import lock_beside
 from reverie.homes.loki_names import STORE, memory_root, safe_name
-from reverie.homes.loki_records import read_object
+from reverie.homes.loki_records import LATEST_MS, read_object
 
 AGENT = "reverie"
 _GOAL_CHARS = 500
@@ -79,6 +79,7 @@ def record(
         return Recorded(None, reason="Exit code 0 is no failure.")
     if _is_switched_off(project / STORE):
         return Recorded(None, reason="The project's .loki/config.json switches capturing off.")
+    now_ms = min(now_ms, LATEST_MS)
     problems: list[str] = []
     places = places_of(project, home_dir)
     entry, attached = None, None

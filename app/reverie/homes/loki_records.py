@@ -23,6 +23,8 @@ from reverie.homes.reading import read_regular
 LARGEST = 32 << 20
 """Bytes; more is no record."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST_MS = 253_402_300_799_999
+"""The last moment that the agent's dates can name."""
 ANTI_PATTERN = "anti-pattern"
 
 

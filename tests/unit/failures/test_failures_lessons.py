@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error, iso
 from helpers.samples import copy_sample, snapshot
 from reverie.failures.lessons import error_entry, is_on, retrieve
+from reverie.failures.record import Failure, record
 
 H = "\nPAST FAILURES TO AVOID:\n"
 DAY = "2026-08-19"
@@ -395,3 +398,43 @@ def test_switched_off_there_is_nothing(tmp_path: Path) -> None:
     maker = LokiMaker(tmp_path)
     maker.episode(1)
     assert retrieve(maker.memory, now_ms=NOON, on=False).block == ""
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just("failure"),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=5,
+)
+FIELDS = (
+    "id",
+    "task_id",
+    "timestamp",
+    "context",
+    "outcome",
+    "errors_encountered",
+    "action_log",
+    "category",
+    "id",
+)
+RECORDS = st.dictionaries(
+    st.sampled_from(FIELDS), ODD | st.lists(st.dictionaries(st.text(), ODD, max_size=2))
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(episode=RECORDS | ODD, patterns=RECORDS | ODD | st.lists(RECORDS), crash=RECORDS | ODD)
+def test_nothing_in_a_store_stops_the_block_or_what_is_recorded(
+    episode: object, patterns: object, crash: object, tmp_path: Path
+) -> None:
+    maker = LokiMaker(tmp_path)
+    maker.json(f"memory/episodic/{DAY}/task-odd.json", episode)
+    maker.episode(1)
+    maker.json("memory/semantic/patterns.json", {"patterns": patterns})
+    maker.json("memory/semantic/anti-patterns.json", patterns)
+    maker.json("crash/odd-1.json", crash)
+    maker.json("memory/index.json", crash)
+    maker.json("memory/timeline.json", episode)
+    assert "no 1" in retrieve(maker.memory, now_ms=NOON, goal="a e i", phase="ACT").block
+    done = record(tmp_path, Failure("ACT", 1), env={}, home_dir=tmp_path, now_ms=NOON)
+    assert done.path is not None
+    done.path.unlink()
