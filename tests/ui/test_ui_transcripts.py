@@ -176,13 +176,13 @@ def test_a_search_goes_through_what_is_not_shown_yet(viewer: Viewer) -> None:
     write_rollout(viewer.file, lines)
     text = viewer.open()
     viewer.view.search.setText("NEEDLE IN")
-    viewer.view.find_next()
+    viewer.view.finding.find_next()
     viewer.until(lambda: viewer.view.is_read)
     tool = text.message(text.current())
     assert tool.tool is not None
     assert text.textCursor().selectedText() == "needle in"
     viewer.view.search.setText("question 7")
-    viewer.view.find_next()
+    viewer.view.finding.find_next()
     viewer.until(lambda: viewer.view.is_read)
     assert text.message(text.current()).text == "Question 7"
     assert "from the beginning" in viewer.view.found.text()
@@ -192,7 +192,7 @@ def test_a_search_goes_through_what_is_not_shown_yet(viewer: Viewer) -> None:
     viewer.until(lambda: viewer.view.is_read)
     assert text.message(text.current()).text == "Question 7"
     viewer.view.search.setText("nobody said this")
-    viewer.view.find_next()
+    viewer.view.finding.find_next()
     viewer.until(lambda: viewer.view.is_read)
     assert viewer.view.found.text() == "Not found."
     assert_whole_jump(viewer)
@@ -240,6 +240,10 @@ def test_a_transcript_that_is_gone_is_empty_and_comes_back(viewer: Viewer) -> No
 def test_a_message_is_shown_by_its_own_id(viewer: Viewer) -> None:
     lines = long_story(200)
     lines.append(said("assistant", "Here", 999, id="msg_7"))
+    write_rollout(viewer.file, lines)
+    text = viewer.open(Start("msg_7"))
+    assert text.message(text.current()).text == "Here"
+    lines[-3:-1] = [said("assistant", "x" * 190_000, 999)]  # too long to stand on one page with it
     write_rollout(viewer.file, lines)
     text = viewer.open(Start("msg_7"))
     assert text.message(text.current()).text == "Here"

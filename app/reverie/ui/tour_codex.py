@@ -127,7 +127,7 @@ def show_codex(
     late.show_transcripts()
     wait("the transcripts", lambda: late.transcripts.is_settled)
     late.transcripts.view.search.setText("test")
-    late.transcripts.view.find_next()
+    late.transcripts.view.finding.find_next()
     wait("the search", lambda: late.transcripts.is_settled)
     picture("61-transcripts")
     late.show_agent_jobs()

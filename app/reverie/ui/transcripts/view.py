@@ -20,7 +20,7 @@ from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
-from reverie.transcripts.paging import Facts, Page, PagedTranscript, Stamp, is_prompt, says, weight
+from reverie.transcripts.paging import Facts, Page, PagedTranscript, Stamp, weight
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
@@ -28,10 +28,10 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.theme import GAP, UNIT
 from reverie.ui.transcripts import words
 from reverie.ui.transcripts.reader_bar import ReaderBar
+from reverie.ui.transcripts.reader_search import ReaderSearch
 from reverie.ui.transcripts.reader_text import ReaderText
 
 if TYPE_CHECKING:
-    from reverie.transcripts.paging import Wanted
     from reverie.transcripts.reading import Message
 
 ASK_MS = 700
@@ -68,16 +68,16 @@ class TranscriptView(QWidget):
 
     def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._lane = lane
+        self.lane = lane
         self._group = f"transcript {id(self)}"
-        self._transcript: PagedTranscript | None = None
+        self.transcript: PagedTranscript | None = None
         self._stamp: Stamp = ()
         self._facts = Facts()
         self._at_end = False
         self._reading = ""
         self._took = 0.0
         self._rested = 0.0
-        self._searching = False
+        self.finding = ReaderSearch(self)
         self.text = ReaderText()
         self.message = MessageBar(icons, "transcript-message", closable=False)
         self.facts = WrapLabel()
@@ -89,7 +89,7 @@ class TranscriptView(QWidget):
         self._ask.timeout.connect(self._ask_growth)
         self._lay_out()
         self._connect()
-        self._follow()
+        self.follow()
 
     def _lay_out(self) -> None:
         column = QVBoxLayout(self)
@@ -102,12 +102,12 @@ class TranscriptView(QWidget):
         self.found.hide()
 
     def _connect(self) -> None:
-        self.search.returnPressed.connect(self.find_next)
-        self.search.textChanged.connect(self._on_needle)
-        self.bar.forth.clicked.connect(self.find_next)
-        self.bar.back.clicked.connect(self.find_previous)
-        self.bar.prompt_back.clicked.connect(self.previous_prompt)
-        self.bar.prompt_forth.clicked.connect(self.next_prompt)
+        self.search.returnPressed.connect(self.finding.find_next)
+        self.search.textChanged.connect(self.finding.start_again)
+        self.bar.forth.clicked.connect(self.finding.find_next)
+        self.bar.back.clicked.connect(self.finding.find_previous)
+        self.bar.prompt_back.clicked.connect(self.finding.previous_prompt)
+        self.bar.prompt_forth.clicked.connect(self.finding.next_prompt)
         self.bar.to_start.clicked.connect(self.go_to_start)
         self.bar.to_end.clicked.connect(self.go_to_end)
         self.bar.copy.clicked.connect(self._copy)
@@ -120,7 +120,7 @@ class TranscriptView(QWidget):
     @property
     def is_read(self) -> bool:
         """Nothing is being read or searched."""
-        return not self._reading and not self._searching
+        return not self._reading and not self.finding.busy
 
     @property
     def reaches_end(self) -> bool:
@@ -141,9 +141,7 @@ class TranscriptView(QWidget):
             if start.message_id:
                 place = transcript.find(lambda each: each.id == start.message_id, -1, control.check)
                 if place is not None:
-                    return _Opened(
-                        transcript, transcript.page(max(0, place - _BEFORE), control.check), stamp, place
-                    )
+                    return _Opened(transcript, _page_with(transcript, place, control), stamp, place)
             page = transcript.last(control.check) if start.at_end else transcript.page(0, control.check)
             return _Opened(transcript, page, stamp, -1)
 
@@ -151,23 +149,23 @@ class TranscriptView(QWidget):
 
     def clear(self) -> None:
         """Show none."""
-        self._lane.abandon(self._group)
-        self._lane.abandon(self._search_group)
-        self._transcript, self._stamp, self._facts = None, (), Facts()
-        self._at_end, self._reading, self._searching = False, "", False
+        self.lane.abandon(self._group)
+        self.finding.forget()
+        self.transcript, self._stamp, self._facts = None, (), Facts()
+        self._at_end, self._reading = False, ""
         self._ask.stop()
         self.message.clear()
         self.found.hide()
         self.text.unmark()
         self.text.forget()
-        self._follow()
+        self.follow()
 
     def _on_opened(self, found: _Opened) -> None:
-        self._transcript, self._stamp = found.transcript, found.stamp
+        self.transcript, self._stamp = found.transcript, found.stamp
         if found.page is None:
             self._reading = ""
             self.message.say(self.tr("There is no transcript."))
-            self._follow()
+            self.follow()
             self.opened.emit(-1)
             return
         self._take(found.page, self.text.show_messages)
@@ -186,12 +184,12 @@ class TranscriptView(QWidget):
         if put is not None:
             put(page.messages)
         self.message.clear()
-        self._follow()
+        self.follow()
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
         """Words and buttons follow what is shown."""
         self.bar.follow(there=bool(self.text.messages))
-        if self._transcript is None:
+        if self.transcript is None:
             self.facts.say("")
         else:
             facts = words.read_so_far(self.text.end, self.text.first, self._facts, at_end=self._at_end)
@@ -216,7 +214,7 @@ class TranscriptView(QWidget):
             drop += 1
         if drop:
             self.text.drop_before(self.text.first + drop)
-            self._follow()
+            self.follow()
 
     @Slot()
     def _read_before(self) -> None:
@@ -235,7 +233,7 @@ class TranscriptView(QWidget):
         if page.messages and page.messages[-1].number == first - 1:
             self._reading = ""
             self.text.prepend(page.messages)
-            self._follow()
+            self.follow()
         else:  # they are too long to stand there with the rest
             self._take(page, self.text.show_messages)
             self.text.go_to_end()
@@ -245,14 +243,13 @@ class TranscriptView(QWidget):
         if self.text.holds(number):
             self._arrive(number, needle, back=back)
             return
-        start = max(0, number - _BEFORE)
 
         def arrived(page: Page) -> None:
             self._take(page, self.text.show_messages)
             if self.text.holds(number):
                 self._arrive(number, needle, back=back)
 
-        self._read("go", lambda transcript, control: transcript.page(start, control.check), arrived)
+        self._read("go", lambda transcript, control: _page_with(transcript, number, control), arrived)
 
     def _arrive(self, number: int, needle: str, *, back: bool) -> None:
         if needle:
@@ -277,86 +274,12 @@ class TranscriptView(QWidget):
 
         self._read("end", lambda transcript, control: transcript.last(control.check), arrived)
 
-    # Searching
-
-    @property
-    def _search_group(self) -> str:
-        return f"search {self._group}"
-
-    @Slot()
-    def find_next(self) -> None:
-        self._find(back=False)
-
-    @Slot()
-    def find_previous(self) -> None:
-        self._find(back=True)
-
-    def _find(self, *, back: bool) -> None:
-        needle = self.search.text()
-        if not needle or not self.text.messages:
-            return
-        current = self.text.current()
-        if self.text.is_unfolded(self.text.message(current)) and self.text.mark(needle, current, back=back):
-            self._say_found("")
-            return
-        self._seek(says(needle), current, needle, back=back)
-
-    @Slot()
-    def next_prompt(self) -> None:
-        self._seek(is_prompt, self.text.current(), "", back=False)
-
-    @Slot()
-    def previous_prompt(self) -> None:
-        self._seek(is_prompt, self.text.current(), "", back=True)
-
-    def _seek(self, wanted: Wanted, number: int, needle: str, *, back: bool) -> None:
-        transcript = self._transcript
-        if transcript is None:
-            return
-        self._searching = True
-        if needle:
-            self._say_found(self.tr("Searching…"))
-
-        def work(control: JobControl) -> int | None:
-            return transcript.find(wanted, number, control.check, back=back)
-
-        def done(place: int | None) -> None:
-            self._searching = False
-            if place is None:
-                self._say_found(self.tr("Not found.") if needle else "")
-                return
-            around = place >= number if back else place <= number
-            told = (
-                self.tr("Found again from the end.") if back else self.tr("Found again from the beginning.")
-            )
-            self._say_found(told if around and needle and place != number else "")
-            self.go_to(place, needle, back=back)
-
-        def failed(error: MendableError) -> None:
-            self._searching = False
-            self._say_found("")
-            self.message.say_error(error)
-
-        self._lane.submit("search a transcript", work, done=done, failed=failed, group=self._search_group)
-
-    @Slot()
-    def _on_needle(self) -> None:
-        self._lane.abandon(self._search_group)
-        self._searching = False
-        self.text.unmark()
-        self._say_found("")
-        self._follow()
-
-    def _say_found(self, sentence: str) -> None:
-        self.found.say(sentence)
-        self.found.setVisible(bool(sentence))
-
     # Growing
 
     @Slot()
     def _ask_growth(self) -> None:
-        transcript = self._transcript
-        if transcript is None or self._reading or self._searching or not self._at_end:
+        transcript = self.transcript
+        if transcript is None or self._reading or self.finding.busy or not self._at_end:
             return
         if time.monotonic() - self._rested < self._took * _SHARE:
             return
@@ -395,7 +318,7 @@ class TranscriptView(QWidget):
                 self.text.append(after[same:])
         else:
             self._take(page, self.text.show_messages)
-        self._follow()
+        self.follow()
         if follow:
             self.text.go_to_end()
 
@@ -404,7 +327,7 @@ class TranscriptView(QWidget):
     def _read(
         self, why: str, read: Callable[[PagedTranscript, JobControl], Page], done: Callable[[Page], None]
     ) -> None:
-        transcript = self._transcript
+        transcript = self.transcript
         if transcript is None:
             return
         self._reading = why
@@ -417,12 +340,12 @@ class TranscriptView(QWidget):
         self._submit("read a transcript", work, done)
 
     def _submit(self, name: str, work: Callable[[JobControl], object], done: Callable[..., None]) -> None:
-        self._lane.submit(name, work, done=done, failed=self._on_failed, group=self._group)
+        self.lane.submit(name, work, done=done, failed=self._on_failed, group=self._group)
 
     def _on_failed(self, error: MendableError) -> None:
         self._reading = ""
         self.message.say_error(error)
-        self._follow()
+        self.follow()
 
     # The rest
 
@@ -437,9 +360,9 @@ class TranscriptView(QWidget):
         control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
         shift = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         wanted = {
-            (Qt.Key.Key_F3, False): self.find_previous if shift else self.find_next,
-            (Qt.Key.Key_Up, True): self.previous_prompt,
-            (Qt.Key.Key_Down, True): self.next_prompt,
+            (Qt.Key.Key_F3, False): self.finding.find_previous if shift else self.finding.find_next,
+            (Qt.Key.Key_Up, True): self.finding.previous_prompt,
+            (Qt.Key.Key_Down, True): self.finding.next_prompt,
             (Qt.Key.Key_Home, True): self.go_to_start,
             (Qt.Key.Key_End, True): self.go_to_end,
         }.get((Qt.Key(event.key()), bool(control)))
@@ -450,9 +373,17 @@ class TranscriptView(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._transcript is not None:
+        if self.transcript is not None:
             self._ask.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._ask.stop()
+
+
+def _page_with(transcript: PagedTranscript, number: int, control: JobControl) -> Page:
+    """A page that holds an entry, with some before it unless these are too long."""
+    page = transcript.page(max(0, number - _BEFORE), control.check)
+    if page.messages and page.messages[-1].number < number:
+        page = transcript.page(number, control.check)
+    return page
