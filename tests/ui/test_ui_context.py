@@ -65,7 +65,7 @@ def test_each_part_has_its_list_its_gauges_and_its_text(tab: ContextTab, qtbot: 
     assert tab.pin.accessibleName() == "Unpin"
     assert not tab.marks.isVisible()
     tab.list.setCurrentIndex(tab.list.entries.index(2, 0))
-    assert tab.marks.text() == "Look at global/c.md: line 3: This looks like a token."
+    assert tab.marks.text() == "global/c.md: Secret-like text, line 3: This looks like a token."
     tab.only.setChecked(True)
     assert tab.list.entries.rowCount() == 2
     tab.show_key("instructions")

@@ -1,5 +1,6 @@
-"""The part of the tour that shows the background services: Activity, the Doctor, the writer's settings. The
-writer is switched on by the Doctor's own fix, with the rules engine, so that no model is asked."""
+"""The part of the tour that shows the background services: Activity, the Doctor, the writer's settings; and
+the Context tab. The writer is switched on by the Doctor's own fix, with the rules engine, so that no model is
+asked."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ def show_services(window: MainWindow, picture: Picture, wait: Wait, narrow: tupl
     _doctor(window, picture, wait, narrow)
     _activity(window, picture, wait, narrow)
     _settings(window, picture, wait)
+    _context(window, picture, wait, narrow)
     window.tabs.setCurrentWidget(window.tab)
 
 
@@ -39,6 +41,15 @@ def _activity(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[in
     wait("the decisions", lambda: tab.list.decisions.rowCount() > 0)
     tab.list.setCurrentIndex(tab.list.decisions.index(0, 0))
     _in_all_ways(window, "18-activity", picture, wait, narrow)
+
+
+def _context(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[int, int]) -> None:
+    tab, control = window.late.context, window.late.context_control
+    window.late.show_context()
+    wait("the context", lambda: control.is_settled and tab.view is not None)
+    marked = next((row for row, one in enumerate(tab.part.entries) if one.marks), 0) if tab.part else 0
+    tab.list.setCurrentIndex(tab.list.entries.index(marked, 0))
+    _in_all_ways(window, "20-context", picture, wait, narrow)
 
 
 def _settings(window: MainWindow, picture: Picture, wait: Wait) -> None:

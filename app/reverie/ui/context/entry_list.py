@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 from reverie.context.view import Entry
 from reverie.ui.context import words
 from reverie.ui.icons import Icons
+from reverie.ui.memory.finding_words import headline
 from reverie.ui.node_model import NodeModel
 from reverie.ui.rows import Node, shared
 from reverie.ui.shown import as_tooltip, visible
@@ -53,7 +54,7 @@ class EntryModel(NodeModel):
         if role in (_DISPLAY, _ACCESSIBLE):
             return spoken(entry)
         if role == _TOOLTIP:
-            marks = (f"{mark.line}: {mark.sentence}" if mark.line else mark.sentence for mark in entry.marks)
+            marks = map(headline, entry.marks)
             return as_tooltip(entry.path, *([entry.description] if entry.description else []), *marks)
         return None
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from reverie.context.seen import Change, ChangeKind, Since
 from reverie.context.view import Entry, Gauge, Note, Part, PartKey, Reason
 from reverie.ui import words
+from reverie.ui.memory.finding_words import headline
 from reverie.ui.shown import visible
 
 _CONTEXT = "context"
@@ -82,6 +83,7 @@ _CHANGES: dict[ChangeKind, str] = {
     "resized": _("{name} has another size"),
 }
 _NAMED = 3
+_LEAST_SCORE = 0.001
 
 
 def tr(text: str) -> str:
@@ -120,7 +122,11 @@ def gauge_text(gauge: Gauge) -> str:
 
 
 def score(entry: Entry) -> str:
-    return "" if not entry.score else tr("score {score}").format(score=f"{entry.score:.3g}")
+    if not entry.score:
+        return ""
+    return tr("score {score}").format(
+        score=f"{entry.score:.3g}" if entry.score >= _LEAST_SCORE else f"< {_LEAST_SCORE}"
+    )
 
 
 def amount(entry: Entry) -> str:
@@ -160,11 +166,8 @@ def marks(entry: Entry | None) -> str:
     """What one may want to look at in it; empty for nothing."""
     if entry is None or not entry.marks:
         return ""
-    said = (
-        tr("line {line}: {what}").format(line=mark.line, what=mark.sentence) if mark.line else mark.sentence
-        for mark in entry.marks[:_NAMED]
-    )
-    return tr("Look at {name}: {marks}").format(name=visible(short(entry.path)), marks=" ".join(said))
+    said = " ".join(headline(mark) for mark in entry.marks[:_NAMED])
+    return tr("{name}: {marks}").format(name=visible(short(entry.path)), marks=said)
 
 
 def short(path: str) -> str:

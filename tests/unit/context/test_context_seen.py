@@ -1,0 +1,74 @@
+"""What was seen of a context last is kept beside Reverie's own things, and damage to it is no first look."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from helpers.context_homes import NOW, PINNED, WORKSPACE, mux_home, used
+from reverie.compose import open_parts
+from reverie.context.desk import assemble, gather
+from reverie.context.seen import NAME, Change, Glances, key_of, since
+from reverie.context.view import ContextView
+from reverie.homes.base import ScopeContext
+from reverie.profile import Profile
+from reverie.services.parts import HomeParts
+from reverie.services.workbench import Workbench
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> HomeParts:
+    home = mux_home(
+        tmp_path / "home", {"g/a.md": "one", "g/b.md": "two"}, {"g/a.md": PINNED, "g/b.md": used(1)}
+    )
+    return open_parts(home, Profile.under(tmp_path / "profile"), lambda: NOW)
+
+
+def glances_of(parts: HomeParts) -> Glances:
+    return Glances(parts.own_sidecars, lock_dir=parts.profile.locks, clock=parts.clock)
+
+
+def view_of(parts: HomeParts) -> ContextView:
+    context = context_of(parts)
+    return assemble(gather(parts.home, context, Workbench(parts).view(context).scopes, times=(NOW,)), NOW)
+
+
+def context_of(parts: HomeParts) -> ScopeContext:
+    return parts.home.context(workspace_id=WORKSPACE)
+
+
+def test_the_next_look_says_what_changed(parts: HomeParts) -> None:
+    context = context_of(parts)
+    assert glances_of(parts).read(context) is None
+    glances_of(parts).keep(context, view_of(parts))
+    memory = parts.home.root / "memory" / "global"
+    (memory / "a.md").write_text("longer than it was")
+    (memory / "b.md").unlink()
+    found = since(glances_of(parts).read(context), view_of(parts))
+    assert found is not None
+    assert found.at == NOW
+    assert set(found.changes) == {
+        Change("hot-set", "/memories/global/a.md", "resized"),
+        Change("hot-set", "/memories/global/b.md", "went"),
+        Change("index", "/memories/global/b.md", "went"),
+    }
+
+
+def test_each_context_has_its_own_and_no_text_is_kept(parts: HomeParts) -> None:
+    context = context_of(parts)
+    glances_of(parts).keep(context, view_of(parts))
+    assert glances_of(parts).read(replace(context, workspace_id="other")) is None
+    kept = (parts.own_sidecars / NAME).read_text()
+    assert key_of(context) in kept
+    assert "two" not in kept
+    assert not (parts.home.root / NAME).exists()
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", '{"KEY": 3}', '{"KEY": {"at": 1, "tokens": 2, "parts": [7]}}'])
+def test_damage_is_as_good_as_nothing(parts: HomeParts, damage: str) -> None:
+    context = context_of(parts)
+    (parts.own_sidecars / NAME).write_text(damage.replace("KEY", key_of(context)))
+    found = since(glances_of(parts).read(context), view_of(parts))
+    assert found is None or all(change.kind == "came" for change in found.changes)
