@@ -421,7 +421,7 @@ RECORDS = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(episode=RECORDS | ODD, patterns=RECORDS | ODD | st.lists(RECORDS), crash=RECORDS | ODD)
 def test_nothing_in_a_store_stops_the_block_or_what_is_recorded(
     episode: object, patterns: object, crash: object, tmp_path: Path
