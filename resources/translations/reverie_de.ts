@@ -186,6 +186,14 @@
         <translation>von einer Ernte</translation>
     </message>
     <message>
+        <source>by an extraction</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>by an update of the session notes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>by others</source>
         <translation>von anderen</translation>
     </message>
@@ -337,6 +345,92 @@
     <message>
         <source>{files} of this home would be sent to {destination}.</source>
         <translation>{files} dieses Homes würden an {destination} gesendet.</translation>
+    </message>
+</context>
+<context>
+    <name>ContextControl</name>
+    <message>
+        <source>Not known for this agent</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What {agent} would be told is not worked out here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>ContextTab</name>
+    <message>
+        <source>A pinned memory is loaded before those that are used often</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>As of:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy the text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy this part as it is loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>How many days ahead the context is worked out for</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No context yet</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Nothing is loaded.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Only what is &amp;loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Parts of the context</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Pin</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Select a workspace or a project at the left: what its agent would be told shows here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show the selected memory in the editor</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The text as it is loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What would be loaded later, if nothing was used in between</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>with unsaved text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{place}: about {tokens} tokens</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -863,6 +957,158 @@
     </message>
 </context>
 <context>
+    <name>EntryList</name>
+    <message>
+        <source>What is loaded and what is not</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>ExtractControl</name>
+    <message>
+        <source>Cancelled.</source>
+        <translation>Abgebrochen.</translation>
+    </message>
+    <message>
+        <source>Not started. Nothing was sent.</source>
+        <translation>Nicht begonnen. Nichts wurde gesendet.</translation>
+    </message>
+    <message>
+        <source>Reading…</source>
+        <translation>Wird gelesen…</translation>
+    </message>
+</context>
+<context>
+    <name>ExtractDialog</name>
+    <message>
+        <source>&amp;Cancel</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Extract</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Changed</source>
+        <translation>Geändert</translation>
+    </message>
+    <message>
+        <source>Consolidation</source>
+        <translation>Konsolidierung</translation>
+    </message>
+    <message>
+        <source>Engine: {engine}. {why}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Extract rollouts</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Offline, by fixed rules</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Project</source>
+        <translation>Projekt</translation>
+    </message>
+    <message>
+        <source>Re&amp;view changes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rollouts that are done</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thread</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Threads and directories</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Told</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What is kept stays; the rest comes next time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What the selected one changed, and undo</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>With &amp;rules</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>With the engine that the settings name</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>ExtractPage</name>
+    <message>
+        <source> s</source>
+        <translation> s</translation>
+    </message>
+    <message>
+        <source>&amp;Extract new rollouts at the start</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Rollouts at once</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A model is “rules” or provider:model, such as ollama:qwen3:8b.</source>
+        <translation>Ein Modell ist „rules“ oder provider:modell, etwa ollama:qwen3:8b.</translation>
+    </message>
+    <message>
+        <source>Le&amp;ft alone for</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Mode&amp;l</source>
+        <translation>Mode&amp;ll</translation>
+    </message>
+    <message>
+        <source>Model: rules or provider:model; empty as for a consolidation</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rollouts that are extracted at once</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Seconds that a rollout must have been left alone</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Stop each &amp;after</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Time limit for each rollout and each directory, in seconds</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>When the background services of a Codex home start, threads that went on become trace summaries, and those a handbook for each directory. Extract in the Consolidate menu does it by hand. Results can be reviewed and undone.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>what a consolidation uses</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>FilePane</name>
     <message>
         <source>Files</source>
@@ -1245,6 +1491,182 @@
         <source>Show the r&amp;un</source>
         <translation>La&amp;uf zeigen</translation>
     </message>
+    <message>
+        <source>This file is no memory: open it, and take what is missing from here</source>
+        <translation>Diese Datei ist keine Notiz: Sie lässt sich öffnen, und was fehlt, von hier übernehmen</translation>
+    </message>
+</context>
+<context>
+    <name>IndexCare</name>
+    <message>
+        <source>&amp;Add its line</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Drop the line</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Shorten the line</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>1 entry falls off.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>1 thing to mend</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A line was added to the index</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add a line for this memory below the last entry; nothing else changes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cut this line at a word; its links stay, and nothing else changes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Line {line}: longer than {wished} characters</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Line {line}: nothing is called “{about}”</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Line {line}: there is no file “{about}”</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Line {line}: “{about}” is listed already</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Line {line}: “{about}” is not loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Take this line out of the index; nothing else changes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The agent loads {loaded} of {lines} lines: what stands below the dashed line is not read.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The line was shortened</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The line was taken out of the index</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{about} characters; the agent loads the first {chars}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{about} lines; the agent loads the first {most}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file}, line {line}: nothing is called “{name}”</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>“{file}” has no description</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>“{file}” has no line here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>“{file}”: another memory is called “{about}”, too</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>IndexControl</name>
+    <message>
+        <source>The agent does not load this.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>IndexPanel</name>
+    <message>
+        <source>Go to the line, or open the memory</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Index care</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Sho&amp;w it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show or hide what is to mend in this index</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What is to mend in this index</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>JobsDialog</name>
+    <message>
+        <source>&amp;Open transcript</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>About</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Job</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Jobs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Jobs of the agent</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Reason</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The agent has no jobs in its books.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tries again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What the job is about</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>When</source>
+        <translation>Wann</translation>
+    </message>
 </context>
 <context>
     <name>LateTabs</name>
@@ -1253,12 +1675,20 @@
         <translation>Aktivität</translation>
     </message>
     <message>
+        <source>Context</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Doctor</source>
         <translation>Diagnose</translation>
     </message>
     <message>
         <source>Traces</source>
         <translation>Traces</translation>
+    </message>
+    <message>
+        <source>Transcripts</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -1430,6 +1860,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>seit dem letzten Öffnen geändert</translation>
     </message>
     <message>
+        <source>made anew by the agent</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>not saved</source>
         <translation>nicht gespeichert</translation>
     </message>
@@ -1444,6 +1878,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>read by the agent</source>
         <translation>vom Agenten gelesen</translation>
+    </message>
+    <message>
+        <source>read-only</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>something to look at</source>
@@ -1673,6 +2111,69 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>NotesPage</name>
+    <message>
+        <source> s</source>
+        <translation> s</translation>
+    </message>
+    <message>
+        <source>&amp;Keep the notes of sessions up to date</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A model is “rules” or provider:model, such as ollama:qwen3:8b.</source>
+        <translation>Ein Modell ist „rules“ oder provider:modell, etwa ollama:qwen3:8b.</translation>
+    </message>
+    <message>
+        <source>At so man&amp;y tool calls</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Begin at so many &amp;tokens</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Mode&amp;l</source>
+        <translation>Mode&amp;ll</translation>
+    </message>
+    <message>
+        <source>Model: rules or provider:model; empty for the agent's own</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Stop an update &amp;after</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Time limit of an update, in seconds</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tokens of a session at which notes begin</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tokens of growth between two updates</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tool calls that make an update due</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Update after &amp;growth by</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>While a session of Claude Code grows, its notes are updated: only after enough growth, and then at so many tool calls or at the end of an answer. Updates can be reviewed and undone.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the agent's own model, else rules</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>OrphansControl</name>
     <message>
         <source>Keep it</source>
@@ -1714,6 +2215,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>OrphansPage</name>
     <message>
+        <source>&amp;History…</source>
+        <translation>&amp;Geschichte…</translation>
+    </message>
+    <message>
         <source>&amp;Preview the merge…</source>
         <translation>&amp;Vorschau des Zusammenführens…</translation>
     </message>
@@ -1738,6 +2243,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dateien der verwaisten Ablage</translation>
     </message>
     <message>
+        <source>It lies where the history keeps nothing.</source>
+        <translation>Er liegt, wo die Geschichte nichts aufhebt.</translation>
+    </message>
+    <message>
         <source>It lies where the history keeps nothing; it can be removed outside only.</source>
         <translation>Liegt, wo die Geschichte nichts aufbewahrt; das lässt sich nur außerhalb entfernen.</translation>
     </message>
@@ -1760,6 +2269,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>They belong into global memory.</source>
         <translation>Sie gehören zu den globalen Notizen.</translation>
+    </message>
+    <message>
+        <source>Who changed its notes when, and bringing back what was there</source>
+        <translation>Wer wann etwas an seinen Notizen geändert hat, und zurückholen, was da war</translation>
     </message>
 </context>
 <context>
@@ -1826,6 +2339,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Something is there already.</source>
         <translation>Da ist schon etwas.</translation>
+    </message>
+    <message>
+        <source>Te&amp;mplate</source>
+        <translation>&amp;Vorlage</translation>
     </message>
     <message>
         <source>That is its name already.</source>
@@ -2027,6 +2544,130 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{n} or more</source>
         <translation>{n} oder mehr</translation>
+    </message>
+</context>
+<context>
+    <name>ReaderBar</name>
+    <message>
+        <source>&amp;Beginning</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;End</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Next prompt</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Previous prompt</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Unfold all</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cop&amp;y entry</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Next place</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Next place with these words (F3)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Previous place</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Previous place with these words (Shift+F3)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Search this transcript</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The entry the caret is in, as it stands</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The first entry (Ctrl+Home)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The last entry; new ones are followed (Ctrl+End)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What was typed after this (Ctrl+Down)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What was typed before this (Ctrl+Up)</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>ReaderSearch</name>
+    <message>
+        <source>Found again from the beginning.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Found again from the end.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Not found.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Searching…</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>ReaderText</name>
+    <message>
+        <source>Transcript</source>
+        <translation>Transkript</translation>
+    </message>
+</context>
+<context>
+    <name>RenameDialog</name>
+    <message>
+        <source>1 file</source>
+        <translation>1 Datei</translation>
+    </message>
+    <message>
+        <source>1 line</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Lines that change</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>Umbenennen</translation>
+    </message>
+    <message>
+        <source>Rename with its links</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file}, line {line}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{old} becomes {new}. With it {lines} in {files} change:</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2275,6 +2916,21 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>RolloutConsent</name>
+    <message>
+        <source>Secrets that are found in them are replaced by placeholders and are not sent.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The model {engine} reads the threads named first, and may read the memories after them.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>You are asked once for this home and destination.</source>
+        <translation>Gefragt wird einmal für dieses Home und Ziel.</translation>
+    </message>
+</context>
+<context>
     <name>RunList</name>
     <message>
         <source>No run fits.</source>
@@ -2400,12 +3056,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Modelle</translation>
     </message>
     <message>
+        <source>&amp;Notes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>&amp;System 1</source>
         <translation>&amp;System 1</translation>
     </message>
     <message>
         <source>&amp;Window</source>
         <translation>&amp;Fenster</translation>
+    </message>
+    <message>
+        <source>Code&amp;x</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Settings</source>
@@ -2451,6 +3115,48 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{size} · {tokens} tokens</source>
         <translation>{size} · {tokens} Tokens</translation>
+    </message>
+</context>
+<context>
+    <name>SourceList</name>
+    <message>
+        <source>All projects</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Find a transcript</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Of which project</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Transcripts</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>SourceModel</name>
+    <message>
+        <source>Changed</source>
+        <translation>Geändert</translation>
+    </message>
+    <message>
+        <source>Project</source>
+        <translation>Projekt</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Title</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2613,6 +3319,41 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>the model of the conversation</source>
         <translation>das Modell des Gesprächs</translation>
+    </message>
+</context>
+<context>
+    <name>TemplateChoice</name>
+    <message>
+        <source>Checklist</source>
+        <translation>Checkliste</translation>
+    </message>
+    <message>
+        <source>Decision</source>
+        <translation>Entscheidung</translation>
+    </message>
+    <message>
+        <source>Empty</source>
+        <translation>Leer</translation>
+    </message>
+    <message>
+        <source>How to do something</source>
+        <translation>Anleitung</translation>
+    </message>
+    <message>
+        <source>Lessons learned</source>
+        <translation>Gelernte Lektionen</translation>
+    </message>
+    <message>
+        <source>Preference</source>
+        <translation>Vorliebe</translation>
+    </message>
+    <message>
+        <source>Task notes</source>
+        <translation>Notizen zu einer Aufgabe</translation>
+    </message>
+    <message>
+        <source>Template</source>
+        <translation>Vorlage</translation>
     </message>
 </context>
 <context>
@@ -2872,10 +3613,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>TranscriptDialog</name>
     <message>
-        <source>Messages</source>
-        <translation>Nachrichten</translation>
-    </message>
-    <message>
         <source>Reading the transcript…</source>
         <translation>Das Transkript wird gelesen…</translation>
     </message>
@@ -2884,12 +3621,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Nachricht, die den Lauf ausgelöst hat, steht nicht mehr im Transkript.</translation>
     </message>
     <message>
-        <source>The run was triggered by the selected message.</source>
-        <translation>Die ausgewählte Nachricht hat den Lauf ausgelöst.</translation>
-    </message>
-    <message>
-        <source>The selected message in full</source>
-        <translation>Die ausgewählte Nachricht ganz</translation>
+        <source>The run was triggered by this message.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>There is no transcript of this workspace.</source>
@@ -2899,17 +3632,31 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Transcript</source>
         <translation>Transkript</translation>
     </message>
+</context>
+<context>
+    <name>TranscriptView</name>
     <message>
-        <source>What</source>
-        <translation>Was</translation>
+        <source>Reading…</source>
+        <translation>Wird gelesen…</translation>
     </message>
     <message>
-        <source>When</source>
-        <translation>Wann</translation>
+        <source>There is no transcript.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>TranscriptsTab</name>
+    <message>
+        <source>No transcripts yet</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Who</source>
-        <translation>Wer</translation>
+        <source>There is no transcript {id} any more.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What was said between you and the agent shows here as soon as there is a session.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3176,6 +3923,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Geschichte…</translation>
     </message>
     <message>
+        <source>&amp;Jobs of the agent…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>&amp;Keep mine</source>
         <translation>&amp;Meine behalten</translation>
     </message>
@@ -3328,8 +4079,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
     </message>
     <message>
+        <source>E&amp;xtract rollouts…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Engine, models, keys and what runs in the background</source>
         <translation>Engine, Modelle, Schlüssel und was im Hintergrund läuft</translation>
+    </message>
+    <message>
+        <source>Exactly what the agent would be told now, and why each memory is in or out</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Find &amp;next</source>
@@ -3410,6 +4169,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Line n&amp;umbers</source>
         <translation>Zeilenn&amp;ummern</translation>
+    </message>
+    <message>
+        <source>Make memories of what was said in the threads of Codex, and merge them</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Memories that no project or workspace points at, and merging them where they belong</source>
@@ -3524,6 +4287,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Traces zeigen</translation>
     </message>
     <message>
+        <source>Show conte&amp;xt</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Show how the text looks</source>
         <translation>Zeigen, wie der Text aussieht</translation>
     </message>
@@ -3546,6 +4313,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show the version on disk; Ctrl+Z brings your text back</source>
         <translation>Die Fassung auf der Platte zeigen; Strg+Z holt den eigenen Text zurück</translation>
+    </message>
+    <message>
+        <source>Show tra&amp;nscripts</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Show what a consolidation would do, choose from it, and only then apply it</source>
@@ -3612,6 +4383,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
     </message>
     <message>
+        <source>What the agent itself says of its extractions and consolidations</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>What the agent used most comes first in each folder</source>
         <translation>Was der Agent am meisten benutzt hat, kommt in jedem Ordner zuerst</translation>
     </message>
@@ -3622,6 +4397,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>What was deleted, by whom, and bringing it back</source>
         <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
+    </message>
+    <message>
+        <source>What was said between you and the agent, session by session</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>What was written last comes first in each folder</source>
@@ -3646,6 +4425,297 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Zoom &amp;out</source>
         <translation>Ver&amp;kleinern</translation>
+    </message>
+</context>
+<context>
+    <name>context</name>
+    <message>
+        <source>AGENTS.override.md is loaded instead</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Anti-patterns go by the goal of the next iteration, which nobody knows here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Auto memory is off here ({detail}); this is what would be loaded.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Codex loads no memories here ({detail} is not on); this is what would be loaded.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Hot set</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Index</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Instructions</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>LOKI_FAILURE_MEMORY switches the lessons off.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Lessons</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Memory summary</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Nothing changed since you looked ({when}).</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Since you looked ({when}): {changes}. {tokens} tokens.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The agent puts lines of its own around each file.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The agent stops reading at line {line} and adds a warning, in its own words.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The agent's fixed sentences around it are worded by Reverie.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The agent's own sentences around these lines are not shown.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>always loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>an anti-pattern</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>below the cut line</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>cut to what fits</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it cannot be read</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it does not fit the bytes that are left</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it does not fit the tokens that are left</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it is not text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>its line is loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>listed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>loaded in part</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>loaded instead of AGENTS.md</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>loaded only when it is needed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>mux loads this only where its experiment “memory-hot-set” is switched on.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>needs a look</source>
+        <translation>braucht einen Blick</translation>
+    </message>
+    <message>
+        <source>neither pinned nor used</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>no line of the index names it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>not loaded</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>now</source>
+        <translation>jetzt</translation>
+    </message>
+    <message>
+        <source>one of the newest lessons</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>only older versions load it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>only the newest lessons are told</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>angeheftet</translation>
+    </message>
+    <message>
+        <source>read by another part of the agent</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>score {score}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the agent does not see it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the agent does not see it: {why}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the set is full</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>there is none</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>there is nothing in it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>too far down in the ranking</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>used often</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{bytes} bytes · {tokens} tokens</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name} has another size</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name} is cut now</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name} is new in it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name} is not in it any more</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name} is whole again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name}: {marks}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{tokens} tokens of its middle are left out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} bytes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} characters</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} files</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} lessons</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} lines</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} memories</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} of {cap} bytes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} of {cap} characters</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} of {cap} files</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} of {cap} lessons</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} of {cap} lines</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} of {cap} memories</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} of {cap} tokens</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{used} tokens</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{why}: line {line}</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3681,6 +4751,65 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{before} is gone, and {root} may be the same home.</source>
         <translation>{before} ist weg, und {root} ist vielleicht dasselbe Home.</translation>
+    </message>
+</context>
+<context>
+    <name>extraction</name>
+    <message>
+        <source>At work: {holder}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Extraction by Reverie</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Last consolidation: {outcome}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No thread waits.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>cancelled</source>
+        <translation>abgebrochen</translation>
+    </message>
+    <message>
+        <source>comes next</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>consolidated</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>failed</source>
+        <translation>gescheitert</translation>
+    </message>
+    <message>
+        <source>kept</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>left out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>reading</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>thinking</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>writing</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3859,6 +4988,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Beleg</translation>
     </message>
     <message>
+        <source>Extraction</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Handbook of a directory</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Harvest</source>
         <translation>Ernte</translation>
     </message>
@@ -3897,6 +5034,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Replay</source>
         <translation>Wiederholung</translation>
+    </message>
+    <message>
+        <source>Session notes</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Timed out</source>
@@ -3952,6 +5093,101 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>transcripts</name>
+    <message>
+        <source>Assistant</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Consolidation</source>
+        <translation>Konsolidierung</translation>
+    </message>
+    <message>
+        <source>Event</source>
+        <translation>Ereignis</translation>
+    </message>
+    <message>
+        <source>Extraction</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Put in by the agent</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Reasoning</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Summary of what came before</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>System</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tool</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>Selbst</translation>
+    </message>
+    <message>
+        <source>archived</source>
+        <translation>archiviert</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>fertig</translation>
+    </message>
+    <message>
+        <source>failed</source>
+        <translation>gescheitert</translation>
+    </message>
+    <message>
+        <source>no result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>running</source>
+        <translation>läuft</translation>
+    </message>
+    <message>
+        <source>shown from number {number}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>stale</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>sub-agent</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>taken back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the last line is half-written</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{entries} so far</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>words</name>
     <message numerus="yes">
         <source>%n are selected.</source>
@@ -3998,6 +5234,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n gelöscht</numerusform><numerusform>%n gelöscht</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n entries fall off.</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n files</source>
         <translation><numerusform>%n Datei</numerusform><numerusform>%n Dateien</numerusform></translation>
     </message>
@@ -4022,6 +5262,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n muss bleiben.</numerusform><numerusform>%n müssen bleiben.</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n lines</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n lines would be lost:</source>
         <translation><numerusform>%n Zeile ginge verloren:</numerusform><numerusform>%n Zeilen gingen verloren:</numerusform></translation>
     </message>
@@ -4040,6 +5284,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n models found.</source>
         <translation><numerusform>%n Modell gefunden.</numerusform><numerusform>%n Modelle gefunden.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n notes</source>
@@ -4068,6 +5316,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n things to look at</source>
         <translation><numerusform>%n Hinweis</numerusform><numerusform>%n Hinweise</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n things to mend</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n threads wait.</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n times</source>
@@ -4158,8 +5414,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Auch %n seither gekommene Datei &amp;löschen</numerusform><numerusform>Auch %n seither gekommene Dateien &amp;löschen</numerusform></translation>
     </message>
     <message>
+        <source>An extraction</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>An undo run</source>
         <translation>Ein Rücknahmelauf</translation>
+    </message>
+    <message>
+        <source>An update of the notes</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Another process hosts the background services: {purpose}, process {pid}.</source>
@@ -4224,6 +5488,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Everybody</source>
         <translation>Alle</translation>
+    </message>
+    <message>
+        <source>Extraction</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Extraction {n}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Extractions</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Global</source>
@@ -4421,6 +5697,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Services waiting</source>
         <translation>Dienste warten</translation>
     </message>
+    <message>
+        <source>Session notes</source>
+        <translation type="unfinished"></translation>
+    </message>
     <message numerus="yes">
         <source>So for %n more.</source>
         <translation><numerusform>Ebenso für %n weitere.</numerusform><numerusform>Ebenso für %n weitere.</numerusform></translation>
@@ -4520,6 +5800,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Unknown outside process</source>
         <translation>Unbekannter Prozess von außen</translation>
+    </message>
+    <message>
+        <source>Update of the notes {n}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Updates of session notes</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Versions before 13 June 2026 kept memory here; agents of today do not look here.</source>
@@ -4646,6 +5934,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>scheitert</translation>
     </message>
     <message>
+        <source>fine</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>from the environment</source>
         <translation>aus der Umgebung</translation>
     </message>
@@ -4656,6 +5948,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>held for review</source>
         <translation>zur Durchsicht angehalten</translation>
+    </message>
+    <message numerus="yes">
+        <source>in %n days</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
     </message>
     <message>
         <source>in process {pid}, which alone can stop it</source>
@@ -4824,6 +6120,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>used %n times</source>
         <translation><numerusform>%n-mal benutzt</numerusform><numerusform>%n-mal benutzt</numerusform></translation>
+    </message>
+    <message>
+        <source>warning</source>
+        <translation>Warnung</translation>
     </message>
     <message>
         <source>works</source>

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from reverie.homes.base import Scope
@@ -17,15 +17,6 @@ from reverie.ui.shown import visible
 
 if TYPE_CHECKING:
     from reverie.services.templates import Template
-
-NAMES = {
-    "task": QT_TRANSLATE_NOOP("TemplateChoice", "Task notes"),
-    "lessons": QT_TRANSLATE_NOOP("TemplateChoice", "Lessons learned"),
-    "decision": QT_TRANSLATE_NOOP("TemplateChoice", "Decision"),
-    "how-to": QT_TRANSLATE_NOOP("TemplateChoice", "How to do something"),
-    "preference": QT_TRANSLATE_NOOP("TemplateChoice", "Preference"),
-    "checklist": QT_TRANSLATE_NOOP("TemplateChoice", "Checklist"),
-}
 
 
 class TemplateChoice(QComboBox):
@@ -57,8 +48,7 @@ class TemplateChoice(QComboBox):
         ours = [template for template in self._templates if template.scope is scope]
         own = [template for template in self._templates if template.scope is None]
         for template in ours:
-            shown = str(NAMES.get(template.name, template.name))
-            self.addItem(QCoreApplication.translate("TemplateChoice", shown), template)
+            self.addItem(_name(template.name), template)
         if own and ours:
             self.insertSeparator(self.count())
         for template in own:
@@ -68,3 +58,17 @@ class TemplateChoice(QComboBox):
                 self.setCurrentIndex(row)
                 return
         self.setCurrentIndex(0)
+
+
+def _name(template: str) -> str:
+    """One of ours, as people call it."""
+    tr = QCoreApplication.translate
+    names = {
+        "task": tr("TemplateChoice", "Task notes"),
+        "lessons": tr("TemplateChoice", "Lessons learned"),
+        "decision": tr("TemplateChoice", "Decision"),
+        "how-to": tr("TemplateChoice", "How to do something"),
+        "preference": tr("TemplateChoice", "Preference"),
+        "checklist": tr("TemplateChoice", "Checklist"),
+    }
+    return names.get(template, template)
