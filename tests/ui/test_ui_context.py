@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from ui_windows import Driver, Windows
 
+from helpers.audit import problems
 from reverie.context.seen import Change, Since, glance_of, since
 from reverie.context.view import ContextView, Entry, Gauge, Part
 from reverie.homes.base import Scope
@@ -76,6 +77,15 @@ def test_each_part_has_its_list_its_gauges_and_its_text(tab: ContextTab, qtbot: 
     assert not tab.open.isEnabled()
     tab.copy.click()
     assert QGuiApplication.clipboard().text() == "be brief"
+
+
+@pytest.mark.parametrize("width", [360, 700])
+def test_nothing_is_cut_pale_or_nameless(tab: ContextTab, width: int) -> None:
+    tab.show_view(view_with(IN, CUT, OUT), "here")
+    tab.list.setCurrentIndex(tab.list.entries.index(2, 0))
+    tab.resize(width, 700)
+    QGuiApplication.processEvents()
+    assert problems(tab) == []
 
 
 def test_a_row_says_in_words_what_its_signs_say() -> None:

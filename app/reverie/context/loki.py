@@ -43,6 +43,7 @@ def _entries(facts: Facts, found: Retrieved) -> Iterator[Entry]:
             tokens=estimate_tokens(line) if lesson.injected else 0,
             scope=Scope.PROJECT,
             description=line.removeprefix("- "),
+            detail=str(lesson.seen) if lesson.seen > 1 else "",
         )
     for prior in found.priors:
         yield Entry(prior, "in", "prior", bytes=len(prior.encode()), tokens=estimate_tokens(prior))

@@ -62,6 +62,8 @@ def reason(entry: Entry) -> str:
         return entry.detail
     if entry.reason == "cut" and entry.detail:
         return f"{entry.detail} tokens of its middle are left out"
+    if entry.reason in ("lesson", "newest-only") and entry.detail:
+        return f"{said}, seen {entry.detail} times"
     if entry.reason in ("cut", "falls-off") and entry.line:
         return f"{said}: line {entry.line}"
     return said

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from helpers.context_homes import DAY, view_at
-from helpers.loki_home import NOON, LokiMaker
+from helpers.loki_home import NOON, LokiMaker, error
+from reverie.context.words import reason
 from reverie.failures.lessons import retrieve
 from reverie.homes.loki import LokiHome
 
@@ -29,6 +30,17 @@ def test_the_block_is_the_one_that_is_injected(maker: LokiMaker) -> None:
     assert all(entry.path.startswith("/memories/project/episodic/") for entry in part.entries)
     assert (part.gauges[2].used, part.gauges[2].cap) == (3, 3)
     assert view.bytes == len(part.text.encode())
+
+
+def test_what_fails_again_and_again_is_counted(maker: LokiMaker) -> None:
+    message = "phase=ACT; signature: a > b; fp=0123456789ab"
+    for number in (7, 8):
+        failed = [error("CrashError", message)]
+        maker.episode(number, f"2026-08-19T0{number}:00:00.000000Z", errors=failed)
+    home = LokiHome(maker.store)
+    entries = view_at(home, home.context(), NOON).parts[0].entries
+    assert [entry.detail for entry in entries[:3]] == ["2", "2", ""]
+    assert reason(entries[0]) == "one of the newest lessons, seen 2 times"
 
 
 def test_next_week_nothing_of_it_is_told(maker: LokiMaker) -> None:

@@ -101,6 +101,8 @@ def reason(entry: Entry) -> str:
     if entry.reason == "cut" and entry.detail:
         return tr("{tokens} tokens of its middle are left out").format(tokens=entry.detail)
     said = tr(_REASONS[entry.reason])
+    if entry.reason in ("lesson", "newest-only") and entry.detail:
+        return f"{said} · {words.counted('seen once', 'seen %n times', int(entry.detail))}"
     if entry.reason in ("cut", "falls-off") and entry.line:
         return tr("{why}: line {line}").format(why=said, line=entry.line)
     return said
