@@ -19,6 +19,7 @@ from helpers import churn
 from helpers.samples import snapshot
 from reverie.homes.base import Scope
 from reverie.ui import session
+from reverie.ui.jobs import Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.tree_nodes import ScopeData
 
@@ -286,3 +287,18 @@ def test_at_any_width_nothing_is_cut_off(windows: Windows, home: Path) -> None:
         assert driver.footer.width() >= 300, width
         assert driver.pane.path.width() >= 64, width
         assert driver.pane.text.height() >= 96, width
+
+
+def test_what_is_loaded_late_does_not_keep_the_trees_and_files_waiting(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[tuple[str, str]] = []
+    submit = Lane.submit
+
+    def noted(lane: Lane, name: str, work: Any, **more: Any) -> Any:
+        jobs.append((lane.name, name))
+        return submit(lane, name, work, **more)
+
+    monkeypatch.setattr(Lane, "submit", noted)
+    windows.open(home)
+    assert [lane for lane, name in jobs if name == "load the other tabs"] == ["history"]

@@ -160,7 +160,10 @@ class LateTabs(QObject):
                 # As an import statement does it: PySide reads the file of each module it first sees imported.
                 __import__(name, fromlist=("*",))
 
-        self._around.lane.submit("load the other tabs", work, done=lambda _nothing: self._build())
+        session = self._around.memory.session
+        # Where trees, files and saves are worked on, what one does first would wait for it.
+        lane = session.lanes.history if session is not None else self._around.lane
+        lane.submit("load the other tabs", work, done=lambda _nothing: self._build())
 
     def _build(self) -> None:
         if self._closed:
