@@ -42,6 +42,24 @@ def findings(driver: Any) -> list[str]:
     return [] if look is None else [each.problem for each in look.report.findings]
 
 
+def test_the_notes_of_a_session_are_told_of_and_updated_by_a_press(
+    windows: Windows, claude: tuple[Path, Path]
+) -> None:
+    root, _memory = claude
+    driver = windows.open(root, session_id(1))
+    notes = driver.tab.notes
+    driver.until(notes.row.isVisible)
+    assert driver.window.actions_["dream.notes"].isEnabled()
+    assert "Session notes" in notes.row.text.text()
+    assert "rules" in notes.row.button.toolTip()
+    notes.row.button.click()
+    driver.until(lambda: not notes.running)
+    (summary,) = root.glob("projects/*/*/session-memory/summary.md")
+    said = notes.row.text.text()
+    assert notes.available, said
+    assert summary.read_text().startswith("\n# Session Title\n_A title_\n")
+
+
 def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[Path, Path]) -> None:
     root, memory = claude
     index = memory / "MEMORY.md"

@@ -42,6 +42,7 @@ class Situation:
     services: bool = False
     agent_jobs: bool = False
     can_extract: bool = False
+    can_note: bool = False
 
 
 Rule = Callable[[Situation], bool]
@@ -206,6 +207,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("dream.extract", "dream", _("E&xtract rollouts…"), "tab.extraction.show", ("Ctrl+Shift+E",),
                "consolidate", _("Make memories of what was said in the threads of Codex, and merge them"),
                lambda now: now.can_extract),
+    ActionSpec("dream.notes", "dream", _("Update session &notes"), "tab.notes.update_now", ("Ctrl+Shift+N",),
+               "", _("Bring the notes of the chosen session up to date, whatever its thresholds say"),
+               lambda now: now.can_note),
     ActionSpec("dream.agent-jobs", "dream", _("&Jobs of the agent…"), "late.show_agent_jobs", (), "",
                _("What the agent itself says of its extractions and consolidations"),
                lambda now: now.agent_jobs),
@@ -266,6 +270,7 @@ CONSOLIDATE_MENU = (
     "dream.rules",
     "dream.model",
     "dream.extract",
+    "dream.notes",
     "dream.runs",
     "dream.agent-jobs",
 )

@@ -35,6 +35,7 @@ from reverie.ui.memory.heading import EmptyPage, Heading
 from reverie.ui.memory.history.control import HistoryControl
 from reverie.ui.memory.index.control import IndexControl
 from reverie.ui.memory.lint_control import LintControl
+from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphans.control import OrphansControl
 from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.trash.control import TrashControl
@@ -98,6 +99,7 @@ class MemoryTab(QWidget):
         self.history = HistoryControl(self, lanes, icons, now)
         self.lint = LintControl(self, icons)
         self.index_care = IndexControl(self, icons)
+        self.notes = NotesControl(self, lanes, icons, now)
         self.trash = TrashControl(self, lanes, icons, now)
         self.duplicates = DuplicatesControl(self, icons)
         self.orphans = OrphansControl(self, icons)
@@ -122,6 +124,7 @@ class MemoryTab(QWidget):
         column.addWidget(self.search.pages, 1)
         self.search.pages.setMinimumHeight(_LEAST_ROWS)
         column.addWidget(self.undo_bar)
+        column.addWidget(self.notes.row)
         column.addWidget(self.footer)
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
         self.splitter = QSplitter()
@@ -155,6 +158,7 @@ class MemoryTab(QWidget):
         self.editor.was_read.connect(self._on_was_read)
         self.dreams.state_changed.connect(self.situation_changed)
         self.extraction.state_changed.connect(self.situation_changed)
+        self.notes.state_changed.connect(self.situation_changed)
         self.search.opened.connect(self.open_hit)
         self.order.chosen.connect(self._on_order_chosen)
         self.search.left.connect(self._on_search_left)
@@ -194,6 +198,7 @@ class MemoryTab(QWidget):
         self.history.set_session(session)
         self.lint.set_session(session)
         self.index_care.set_session(session)
+        self.notes.set_session(session)
         self.trash.set_session(session)
         self.duplicates.set_session(session)
         self.hand.forget()
@@ -244,6 +249,7 @@ class MemoryTab(QWidget):
         self.editor.follow(update)
         self.lint.follow(update)
         self.index_care.follow(update)
+        self.notes.follow(update)
         self.model.set_modified(self.editor.unsaved_paths())
         self.hand.select_wanted()
         if self._hit_when_there is not None and self._open_here(self._hit_when_there):
@@ -399,6 +405,7 @@ class MemoryTab(QWidget):
             can_consolidate=not self.dreams.obstacle,
             agent_jobs=self.footer.agent_told,
             can_extract=self.extraction.available and shown,
+            can_note=self.notes.available and shown,
         )
 
     # Width

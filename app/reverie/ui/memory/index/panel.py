@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from reverie.services.index_care import IndexLook, MendKind
 
 _ROWS = 5
-_FINDING = int(Qt.ItemDataRole.UserRole)
 _KINDS: tuple[MendKind, ...] = ("add", "drop", "shorten")
 
 
@@ -47,22 +46,22 @@ class IndexPanel(QWidget):
         super().__init__(parent)
         self._icons = icons
         self._look: IndexLook | None = None
+        self._findings: tuple[Finding, ...] = ()
+        self._is_open = True
         self._may_mend = True
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.toggle = QToolButton()
         self.toggle.setAutoRaise(True)
-        self.toggle.setCheckable(True)
-        self.toggle.setChecked(True)
         self.toggle.setArrowType(Qt.ArrowType.DownArrow)
         self.toggle.setAccessibleName(self.tr("Index care"))
         self.toggle.setToolTip(self.tr("Show or hide what is to mend in this index"))
-        self.toggle.toggled.connect(self._fold)
+        self.toggle.clicked.connect(self._fold)
         self.summary = WrapLabel()
         self.list = _Rows()
         self.list.setAccessibleName(self.tr("What is to mend in this index"))
         self.list.currentRowChanged.connect(self._on_row)
-        self.list.itemActivated.connect(self._on_activated)
-        self.buttons = {kind: FitPushButton() for kind in _KINDS}
+        self.list.itemActivated.connect(self._on_go)
+        self.buttons = {kind: FitPushButton(self.tr("Mend")) for kind in _KINDS}
         self.go = FitPushButton(self.tr("Sho&w it"))
         self.go.say(self.tr("Sho&w it"), self.tr("Go to the line, or open the memory"))
         self.go.clicked.connect(self._on_go)
@@ -99,9 +98,8 @@ class IndexPanel(QWidget):
     @property
     def current(self) -> Finding | None:
         """The chosen finding."""
-        look, row = self._look, self.list.currentRow()
-        known = look.report.findings if look is not None else ()
-        return known[row] if 0 <= row < len(known) else None
+        row = self.list.currentRow()
+        return self._findings[row] if 0 <= row < len(self._findings) else None
 
     def show_look(self, look: IndexLook | None) -> None:
         """Say what was found; None, or nothing found, hides the panel."""
@@ -109,7 +107,7 @@ class IndexPanel(QWidget):
             self._look = look
             return
         row = self.list.currentRow() if look is not None and self._look is not None else -1
-        self._look = look
+        self._look, self._findings = look, ()
         there = look is not None and bool(look.report.findings)
         self.setVisible(there and self.parentWidget() is not None)
         self.list.clear()
@@ -119,35 +117,28 @@ class IndexPanel(QWidget):
 
         self.summary.say(words.summary(look.report))
         theme = theme_of(self.palette())
-        for finding in look.report.findings:
+        self._findings = _in_order(look)
+        for finding in self._findings:
             text = words.sentence(finding)
             item = QListWidgetItem(text)
             item.setToolTip(as_tooltip(text))
-            item.setData(_FINDING, finding)
             grave = finding.problem in words.GRAVE
             item.setIcon(
-                self._icons.icon("flag" if grave else "info", theme.warn_text if grave else theme.dim)
+                self._icons.sign(
+                    "flag" if grave else "info", theme.warn_text if grave else theme.dim, self.palette()
+                )
             )
             self.list.addItem(item)
         for kind, button in self.buttons.items():
             button.say(words.mend_name(kind), words.mend_tip(kind))
         self.list.updateGeometry()
-        self.list.setCurrentRow(min(row, self.list.count() - 1) if row >= 0 else self._first_to_mend())
+        self.list.setCurrentRow(min(max(0, row), self.list.count() - 1))
         self.updateGeometry()
 
     def set_may_mend(self, may: bool) -> None:
         """Mends are for what is on disk: with unsaved text they wait."""
         self._may_mend = may
         self._on_row()
-
-    def _first_to_mend(self) -> int:
-        look = self._look
-        found = (
-            number
-            for number in range(self.list.count())
-            if look is not None and look.mends_of(self.list.item(number).data(_FINDING))
-        )
-        return next(found, 0)
 
     @Slot()
     def _on_row(self) -> None:
@@ -158,14 +149,11 @@ class IndexPanel(QWidget):
             button.setEnabled(self._may_mend)
         self.go.setEnabled(finding is not None)
 
-    @Slot(bool)
-    def _fold(self, is_open: bool) -> None:
-        self.toggle.setArrowType(Qt.ArrowType.DownArrow if is_open else Qt.ArrowType.RightArrow)
-        self._body.setVisible(is_open)
-
-    @Slot(QListWidgetItem)
-    def _on_activated(self, item: QListWidgetItem) -> None:
-        self.place_wanted.emit(item.data(_FINDING))
+    @Slot()
+    def _fold(self) -> None:
+        self._is_open = not self._is_open
+        self.toggle.setArrowType(Qt.ArrowType.DownArrow if self._is_open else Qt.ArrowType.RightArrow)
+        self._body.setVisible(self._is_open)
 
     @Slot()
     def _on_go(self) -> None:
@@ -187,6 +175,16 @@ class IndexPanel(QWidget):
     def _mend(self, kind: MendKind) -> None:
         if self.current is not None:
             self.mend_wanted.emit(self.current, kind)
+
+
+def _in_order(look: IndexLook) -> tuple[Finding, ...]:
+    """What a press can mend first, what falls off last; how long the index is stands in the summary."""
+
+    def turn(finding: Finding) -> int:
+        return 0 if look.mends_of(finding) else 2 if finding.problem == "falls-off" else 1
+
+    listed = (each for each in look.report.findings if each.problem not in ("over-lines", "over-chars"))
+    return tuple(sorted(listed, key=turn))
 
 
 class _Rows(QListWidget):

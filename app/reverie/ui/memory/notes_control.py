@@ -1,0 +1,221 @@
+"""The notes of the chosen session: where they stand, and updating them by hand.
+
+One row above the footer, for sessions whose agent keeps notes. Where they stand is read in the background
+after each reading of the trees, since the transcript is looked at for it; an update goes through the
+consolidator's lane, one at a time, and can be cancelled. What it wrote reaches the views through the watcher.
+
+Threading: GUI thread; the desk is touched inside jobs only. Failure: told in the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+
+from reverie.errors import MendableError
+from reverie.ui import words
+from reverie.ui.buttons import FitPushButton
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import JobControl, Ticket
+from reverie.ui.labels import WrapLabel
+from reverie.ui.session import HomeSession, Lanes, TreeUpdate
+from reverie.ui.shown import visible
+from reverie.ui.theme import GAP, MARGIN, UNIT
+
+if TYPE_CHECKING:
+    from reverie.notes.outcome import NotesOutcome, NotesStanding
+    from reverie.ui.memory.tab import MemoryTab
+
+QUIET_MS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Where the notes of a session stand, and which engine an update would use (empty: none can)."""
+
+    standing: NotesStanding
+    engine: str
+    why: str
+
+
+class NotesRow(QWidget):
+    """A sentence and a button."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self.text = WrapLabel()
+        self.button = FitPushButton(self.tr("&Update notes"))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(MARGIN, UNIT, MARGIN, UNIT)
+        row.setSpacing(GAP)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.button)
+        self.hide()
+
+
+class NotesControl(QObject):
+    """`state_changed()`: whether the notes can be updated is another."""
+
+    state_changed = Signal()
+
+    def __init__(self, tab: MemoryTab, lanes: Lanes, icons: Icons, now: Callable[[], int]) -> None:
+        super().__init__(tab)
+        self._tab = tab
+        self._lanes = lanes
+        self._icons = icons
+        self._now = now
+        self._session: HomeSession | None = None
+        self._session_id = ""
+        self._seen: _Seen | None = None
+        self._ticket: Ticket | None = None
+        self._of = ""  # whose notes are being updated
+        self._said = ""
+        self.row = NotesRow()
+        self.row.button.clicked.connect(self._on_button)
+        self._quiet = QTimer(self)
+        self._quiet.setSingleShot(True)
+        self._quiet.setInterval(QUIET_MS)
+        self._quiet.timeout.connect(self._look)
+
+    @property
+    def available(self) -> bool:
+        """The shown session has notes that can be updated now."""
+        return self._seen is not None and self._ticket is None
+
+    @property
+    def running(self) -> bool:
+        return self._ticket is not None
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """Another home is shown; what runs goes on."""
+        self._session = session
+        self._forget("")
+
+    def follow(self, update: TreeUpdate) -> None:
+        """The trees as they are now."""
+        session_id = update.context.workspace_id or ""
+        if session_id != self._session_id:
+            self._forget(session_id)
+        if session_id and not update.names_only:
+            self._quiet.start()
+
+    def update_now(self) -> None:
+        """Update them, whatever the thresholds say."""
+        session, session_id = self._session, self._session_id
+        if session is None or not self.available:
+            return
+        workbench = session.workbench
+
+        def work(control: JobControl) -> NotesOutcome:
+            return workbench.noting.update(session_id, control.cancel)
+
+        def ended(sentence: str) -> None:
+            self._ticket = None
+            if session is self._session and session_id == self._session_id:
+                self._said = sentence
+                self._show()
+                self._quiet.start()
+            self.state_changed.emit()
+
+        def done(outcome: NotesOutcome) -> None:
+            ended(" ".join(part for part in (outcome.text, outcome.next_step) if part))
+
+        def failed(error: MendableError) -> None:
+            ended(str(error))
+
+        def cancelled() -> None:
+            ended(self.tr("Cancelled; nothing was changed."))
+
+        self._said, self._of = "", session_id
+        self._ticket = self._lanes.consolidator.submit(
+            "update the session notes", work, done=done, failed=failed, cancelled=cancelled
+        )
+        self._show()
+        self.state_changed.emit()
+
+    @Slot()
+    def _on_button(self) -> None:
+        if self._ticket is None:
+            self.update_now()
+        elif self._here:
+            self._ticket.cancel()
+
+    @property
+    def _here(self) -> bool:
+        """The shown notes are being updated."""
+        return self._ticket is not None and self._of == self._session_id
+
+    def _forget(self, session_id: str) -> None:
+        self._quiet.stop()
+        self._session_id, self._seen, self._said = session_id, None, ""
+        self._show()
+        self.state_changed.emit()
+
+    @Slot()
+    def _look(self) -> None:
+        session, session_id = self._session, self._session_id
+        if session is None or not session_id:
+            return
+        workbench = session.workbench
+
+        def work(_control: JobControl) -> _Seen | None:
+            if not workbench.noting.keeps_notes(session_id):
+                return None
+            standing = workbench.noting.standing(session_id)
+            try:
+                engine, why = workbench.noting.engine(session_id)
+            except MendableError as error:
+                engine, why = "", str(error)
+            return _Seen(standing, engine, why)
+
+        def done(seen: _Seen | None) -> None:
+            if session_id == self._session_id:
+                self._seen = seen
+                self._show()
+                self.state_changed.emit()
+
+        def failed(_error: MendableError) -> None:
+            # A home that cannot be read now is told of by the trees.
+            done(None)
+
+        session.lanes.history.submit(
+            "look at the session notes", work, done=done, failed=failed, group="notes"
+        )
+
+    def _show(self) -> None:
+        seen, row = self._seen, self.row
+        row.setVisible(seen is not None and row.parentWidget() is not None)
+        if seen is None:
+            return
+        said = [self._state(seen.standing), visible(self._said or seen.standing.sentence)]
+        row.text.say(" ".join(part for part in said if part))
+        row.button.setEnabled(self._ticket is None or self._here)
+        if self._here:
+            row.button.say(self.tr("Ca&ncel"), self.tr("Stop before the notes are changed"))
+            return
+        tip = self.tr("Update the notes of this session now, with {engine}. {why}").format(
+            engine=words.engine(seen.engine) if seen.engine else self.tr("no engine"), why=visible(seen.why)
+        )
+        row.button.say(self.tr("&Update notes"), tip)
+
+    def _state(self, standing: NotesStanding) -> str:
+        if self._here or standing.running:
+            return self.tr("Session notes: being updated…")
+        if not standing.exists:
+            return self.tr("Session notes: none yet.")
+        if standing.is_template:
+            return self.tr("Session notes: nothing noted yet.")
+        text = self.tr("Session notes: {tokens} of {limit} tokens").format(
+            tokens=f"{standing.tokens:,}", limit=f"{standing.limit_tokens:,}"
+        )
+        if standing.updated_at is not None:
+            text += " · " + self.tr("updated {when}").format(when=words.age(self._now(), standing.updated_at))
+        if standing.problems:
+            count = len(standing.problems)
+            text += " · " + words.counted(self.tr("1 thing to mend"), "%n things to mend", count)
+        return text + "."
