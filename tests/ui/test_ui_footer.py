@@ -101,10 +101,10 @@ def test_shared_scopes_say_for_whom_they_count() -> None:
 def test_what_models_used_is_told_and_an_unknown_cost_never_looks_like_none(
     spent: Spent, last: str, month: str
 ) -> None:
-    said = f"model: {last} · month: {month}"
+    said = f"model: {last}; month: {month}"
     assert row_words(row(Scope.WORKSPACE), NOW, spent).note.replace("\u00a0", " ") == said
     shared = row_words(row(Scope.GLOBAL), NOW, spent).note.replace("\u00a0", " ")
-    assert shared == f"shared by all · {said}"
+    assert shared == f"shared by all; {said}"
 
 
 def test_without_a_model_nothing_is_said_of_its_cost() -> None:

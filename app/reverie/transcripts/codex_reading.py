@@ -37,7 +37,7 @@ _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_c
 _EVENTS = {
     "turn_aborted": "The turn was aborted: {reason}",
     "error": "Error: {message}",
-    "thread_rolled_back": "{num_turns} turns were taken back.",
+    "thread_rolled_back": "Turns taken back: {num_turns}.",
 }
 
 

@@ -165,7 +165,7 @@ def test_one_rollback_takes_back_only_its_own_turns(tmp_path: Path) -> None:
         ("One", False),
         ("1", False),
         ("Two", True),
-        ("1 turns were taken back.", False),
+        ("Turns taken back: 1.", False),
     ]
 
 

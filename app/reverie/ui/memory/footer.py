@@ -189,8 +189,10 @@ class Footer(QWidget):
         if self._status is None:
             return
         now = self._now()
+        workspaces = any(row.available for row in self._status.rows if row.scope is Scope.WORKSPACE)
         for row in self._status.rows:
-            self.rows[row.scope].say(row_words(row, now, self._status.spent.get(row.scope)))
+            spent = self._status.spent.get(row.scope)
+            self.rows[row.scope].say(row_words(row, now, spent, workspaces=workspaces))
         harvest = self._status.harvest
         self.harvest.set_visible(harvest is not None)
         if harvest is not None:

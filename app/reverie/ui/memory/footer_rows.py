@@ -37,11 +37,14 @@ class RowWords:
     tooltip: str = ""
 
 
-def row_words(row: CoverageRow, now_ms: int, spent: Spent | None = None) -> RowWords:
-    """`3 h ago, manual, 4 changes`, for whom that counts, and what models used for it."""
+def row_words(
+    row: CoverageRow, now_ms: int, spent: Spent | None = None, *, workspaces: bool = True
+) -> RowWords:
+    """`3 h ago, manual, 4 changes`, for whom that counts, and what models used for it. `workspaces`: the
+    agent has some."""
     whose = {
         Scope.WORKSPACE: "",
-        Scope.PROJECT: tr("shared by the project's workspaces"),
+        Scope.PROJECT: tr("shared by the project's workspaces") if workspaces else "",
         Scope.GLOBAL: tr("shared by all"),
     }[row.scope]
     if not row.available:
@@ -86,7 +89,8 @@ def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
     return RowWords("record", kept, "", as_tooltip(exact))
 
 
-_SEPARATOR = " · "
+_SEPARATOR = "; "
+"""Stands well at the end of a line, too."""
 
 
 def _unbroken(part: str) -> str:
