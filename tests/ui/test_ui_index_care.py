@@ -114,7 +114,7 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     driver.until(lambda: control.dialog is not None and control.dialog.isVisible())
     control.dialog.accept_button.click()
     driver.until(lambda: (memory / "testing.md").exists() and not (memory / "tests.md").exists())
-    driver.until(lambda: "(testing.md)" in text.toPlainText())
+    driver.until(lambda: "(testing.md)" in index.read_text())
     assert "[[testing]]" in (memory / "deploy.md").read_text()
     driver.window.actions_["memory.undo"].trigger()
     driver.until(lambda: {path.name: path.read_bytes() for path in memory.iterdir()} == before)
