@@ -28,6 +28,7 @@ from typing import Self
 from reverie.errors import Busy, MendableError, Unavailable
 from reverie.files.directory import ensure_private
 from reverie.files.process import ProcessId, is_alive, this_process
+from reverie.files.sqlite import is_busy, use_wal
 
 _log = logging.getLogger("reverie.files")
 
@@ -128,7 +129,7 @@ class Leases:
             )
             try:
                 if create:
-                    _use_wal(connection)
+                    use_wal(connection)
                 yield connection
             finally:
                 connection.close()
@@ -136,7 +137,7 @@ class Leases:
             raise self._in_words(error) from error
 
     def _in_words(self, error: sqlite3.Error) -> MendableError:
-        if _is_busy(error):
+        if is_busy(error):
             return Busy(
                 "The list of running jobs is in use.",
                 cause=f"Another process kept {self._database.name} locked for {_BUSY_TIMEOUT_S:g} seconds.",
@@ -230,21 +231,6 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
-
-
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Once per database. Whoever comes second while the first one switches finds it busy, and need not
-    switch.
-    """
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-    except sqlite3.OperationalError as error:
-        if not _is_busy(error):
-            raise
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _now_ms() -> int:

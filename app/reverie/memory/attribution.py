@@ -22,6 +22,7 @@ from pathlib import Path
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable
 from reverie.files.directory import ensure_private
+from reverie.files.sqlite import use_wal
 
 _log = logging.getLogger("reverie.history")
 
@@ -141,7 +142,7 @@ class ActorLog:
     def _connected(self) -> Iterator[sqlite3.Connection]:
         try:
             with contextlib.closing(sqlite3.connect(self._database, timeout=_BUSY_TIMEOUT_S)) as connection:
-                connection.execute("PRAGMA journal_mode=WAL")
+                use_wal(connection)
                 # After a power loss an unsynced row only makes our own write look like an outside one.
                 connection.execute("PRAGMA synchronous=NORMAL")
                 connection.executescript(_SCHEMA)

@@ -18,6 +18,7 @@ from pathlib import Path
 from reverie.errors import Unavailable, mendable_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.lock import file_lock
+from reverie.files.sqlite import use_wal
 
 # Count up with every change of the tables, or of what `memory.search_text` makes of a text.
 VERSION = 2
@@ -100,7 +101,7 @@ class SearchDatabase:
             if not is_ours:
                 self._remove()
             with contextlib.closing(self._connect()) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
+                use_wal(connection)
                 connection.execute("PRAGMA synchronous = NORMAL")
                 if not is_ours:
                     connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
