@@ -13,7 +13,7 @@ import pytest
 from helpers.benches import contents
 from helpers.codex_home import CodexHomeMaker, talk, thread_id, varied_rollouts
 from helpers.extraction import CWD, NOW, OTHER, age, extract, ids, memory_of, parts_of, small_home, traces_of
-from helpers.rollouts import START
+from helpers.rollouts import START, meta
 from helpers.watching import wait_until
 from reverie.cli import main
 from reverie.homes.codex_names import bucket_of
@@ -259,3 +259,29 @@ def test_what_a_killed_process_was_writing_is_swept_once_it_is_old(
     monkeypatch.setattr("reverie.rollouts.writing._LEFT_OVER_AFTER_S", -1.0)
     extract(home, profile)
     assert not any(path.exists() for path in half)
+
+
+def test_a_rollout_with_nothing_to_remember_is_looked_at_once_and_takes_no_place(tmp_path: Path) -> None:
+    profile = tmp_path / "profile"
+    maker = small_home(tmp_path / "codex", ())
+    for number in range(2, 12):
+        age(maker.rollout(number, [meta(thread_id(number), CWD)]), number)
+    age(maker.rollout(1, talk(1, CWD, "Fix the build")), 1)
+    first = extract(maker.root, profile)
+    assert (first.outcome, {end.outcome for end in first.rollouts}) == ("completed", {"unchanged"}), first
+    assert not (maker.root / "memories").exists()
+    second = extract(maker.root, profile)
+    assert [end.outcome for end in second.rollouts] == ["unchanged", "unchanged", "completed"], second
+    assert traces_of(maker.root) == ids(1)
+    assert extract(maker.root, profile).outcome == "unchanged"
+    path = maker.rollout(5, talk(5, CWD, "Now something"))
+    age(path, 20)
+    assert [end.id for end in extract(maker.root, profile).rollouts] == ids(5)
+
+
+def test_the_name_of_a_trace_holds_no_secret_of_its_title(tmp_path: Path) -> None:
+    maker = small_home(tmp_path / "codex", ())
+    age(maker.rollout(1, talk(1, CWD, "Use sk-ABCDEFGHIJKLMNOPQRSTUVWX now")), 1)
+    extract(maker.root, tmp_path / "profile")
+    (trace,) = (memory_of(maker.root) / "trace_summaries").iterdir()
+    assert trace.name == f"{thread_id(1)}_use_redacted_secret_now.md"

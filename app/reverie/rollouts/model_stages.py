@@ -163,7 +163,7 @@ class ModelStageOne(_Talk):
             lambda: prompt_text(items_of(source.path, reading, limits.check), hide=self._hidden)
         )
         if not prompt.items:
-            return Extracted(StageOneOutput("", ""), reading)
+            return Extracted(StageOneOutput("", ""), reading, nothing=True)
         limits.check()
         reminded: list[bool] = []
 

@@ -4,7 +4,9 @@ wrong and what followed, which files were touched, what was preferred outright, 
 Evidence only: an outcome is `success` where the person approved, or a check ran well after the last change;
 `fail` where the person rejected it, or everything after ended in errors; `partial` where something was done
 and nobody checked; else `uncertain`, also where only the assistant says that it worked. Everything is
-bounded, however long the rollout. Pure over the items; `RulesStageOne` reads them on a thread.
+bounded, however long the rollout. Secrets go before a text is cut or split into lines: half of one, or one
+without the name before it, nobody would know again. Pure over the items; `RulesStageOne` reads them on a
+thread.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, Literal
 
 from reverie.agent.account import Account
 from reverie.rollouts.items import Item, items_of
-from reverie.rollouts.stage_one import Extracted, RolloutSource, StageOneOutput
+from reverie.rollouts.stage_one import Extracted, RolloutSource, StageOneOutput, redacted
 from reverie.runs.limits import Limits
 from reverie.transcripts.codex import content_text, message_text
 from reverie.transcripts.reading import Reading
@@ -28,6 +30,8 @@ Statements = Callable[[str], Iterator[str]]
 
 _TASKS, _STEPS, _LINE_CHARS, _PREFERENCES = 20, 12, 160, 20
 _TITLE_CHARS = 100
+_LOOKED_AT_CHARS = 8_000
+"""How much of a text is looked at for its one line."""
 _SHELLS = ("shell", "exec", "bash", "local_shell", "container.exec", "exec_command", "unified_exec")
 _PATCH = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _EXIT = re.compile(
@@ -54,12 +58,17 @@ _GO_ON = re.compile(
 
 @dataclass(slots=True)
 class _Step:
-    """One command. `code` None: nothing says how it ended."""
+    """One command. `code` None: nothing says how it ended. `tail`: the end of what it printed."""
 
     command: str
     code: int | None = None
+    tail: str = ""
     last_line: str = ""
     after_change: bool = False
+
+    def finish(self) -> None:
+        """Bring it to one line each; once, and only for what is told: looking for secrets takes its time."""
+        self.command, self.last_line = _line(self.command), _last_line(self.tail)
 
 
 @dataclass(slots=True)
@@ -120,6 +129,7 @@ class _Reader:
                 self.tasks[-1].answered = True
             return
         self.requests += 1
+        text = redacted(text)
         for statement in self._statements(text):
             if len(self.preferences) < _PREFERENCES:
                 self.preferences[_line(statement)] = None
@@ -150,7 +160,7 @@ class _Reader:
         if not command or command.lstrip().startswith("apply_patch"):
             return
         self.commands += 1
-        step = _Step(_line(command), after_change=bool(task.files))
+        step = _Step(command[:_LOOKED_AT_CHARS], after_change=bool(task.files))
         task.steps.append(step)
         if len(task.steps) > 2 * _STEPS:
             # The first ones tell how it was begun, the last ones how it ended.
@@ -162,7 +172,7 @@ class _Reader:
     def _answered(self, call_id: str, output: Any) -> None:
         step = self._open.pop(call_id, None)
         if step is not None:
-            step.code, step.last_line = _result(output)
+            step.code, step.tail = _result(output)
 
     def _task(self) -> _Task:
         if not self.tasks:
@@ -187,7 +197,7 @@ class RulesStageOne:
         output = await asyncio.to_thread(
             lambda: extracted(source, items_of(source.path, reading, limits.check), self._statements)
         )
-        return Extracted(output, reading)
+        return Extracted(output, reading, nothing=not output.trace)
 
 
 def extracted(source: RolloutSource, items: Iterable[Item], statements: Statements) -> StageOneOutput:
@@ -195,6 +205,8 @@ def extracted(source: RolloutSource, items: Iterable[Item], statements: Statemen
     reader = _Reader(statements)
     for item in items:
         reader.take(item)
+    for step in (step for task in reader.tasks for step in task.steps):
+        step.finish()
     tasks = [task for task in reader.tasks if task.steps or task.files or task.answered or task.request]
     if not tasks:
         return StageOneOutput("", "")
@@ -272,21 +284,21 @@ def _command(told: Any) -> str:
 
 
 def _result(output: Any) -> tuple[int | None, str]:
-    """The exit code, where something says it, and the last line that was printed."""
+    """The exit code, where something says it, and the end of what was printed."""
     failed: int | None = None
     if isinstance(output, dict):
         if isinstance(output.get("output"), str):
             about = output.get("metadata")
             code = about.get("exit_code") if isinstance(about, dict) else None
-            return (code if isinstance(code, int) else None), _last_line(output["output"])
+            return (code if isinstance(code, int) else None), output["output"][-_LOOKED_AT_CHARS:]
         failed, output = (1 if output.get("success") is False else None), output.get("content")
     text: str = content_text(output)
     found = _EXIT.search(text[:500]) or _EXIT.search(text[-500:])
-    return (int(found[1]) if found else failed), _last_line(text)
+    return (int(found[1]) if found else failed), text[-_LOOKED_AT_CHARS:]
 
 
 def _last_line(text: str) -> str:
-    return next((_line(line) for line in reversed(text[-4000:].splitlines()) if line.strip()), "")
+    return next((_line(line) for line in reversed(redacted(text).splitlines()) if line.strip()), "")
 
 
 def _ended(step: _Step) -> str:
@@ -298,7 +310,7 @@ def _or_none(lines: Iterable[str]) -> list[str]:
 
 
 def _line(text: str) -> str:
-    folded = " ".join(text.split()).replace("`", "'")
+    folded = " ".join(redacted(text[:_LOOKED_AT_CHARS]).split()).replace("`", "'")
     return folded if len(folded) <= _LINE_CHARS else folded[: _LINE_CHARS - 1] + "…"
 
 

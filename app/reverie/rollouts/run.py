@@ -25,7 +25,7 @@ from reverie.memory.usage import Usage
 from reverie.rollouts.artifacts import INDEX, NewTrace, TraceHeader, laid_out
 from reverie.rollouts.progress import PartEnd, Stage
 from reverie.rollouts.selection import Skipped
-from reverie.rollouts.stage_one import Extracted, RolloutSource, StageOneEngine, normalised
+from reverie.rollouts.stage_one import Extracted, RolloutSource, StageOneEngine, normalised, redacted
 from reverie.rollouts.stage_two import StageTwoEngine, Staging, is_phase_one
 from reverie.rollouts.state import DirectoryRow, TraceRow
 from reverie.rollouts.voice import Voice
@@ -122,7 +122,11 @@ class RolloutRun:
                 if known is not None and known.source_updated_at >= (thread.updated_at or 0):
                     return Skipped(thread, "changed")
                 limits = self._around.limits_for(lease)
-                written = await self._written(await self._extracted(limits), limits)
+                found = await self._extracted(limits)
+                if found.nothing:
+                    self._keep("", self._record)
+                    return self._end(replace(self._record, outcome="unchanged"), _nothing_in(found))
+                written = await self._written(found, limits)
             except STOPS as error:
                 return self._failed(error)
             except BaseException as error:
@@ -143,27 +147,17 @@ class RolloutRun:
         except FileNotFoundError as error:
             raise StoreError("The rollout went away while it was read.", reason="no-rollout") from error
         self._around.voice.read(thread.id, found.reading, truncated=found.truncated)
-        return replace(found, output=normalised(found.output))
+        return found if found.nothing else replace(found, output=normalised(found.output))
 
     async def _written(self, found: Extracted, limits: RunLimits) -> Written:
         self._tell("writing", "")
         thread, output = self._thread, found.output
         header = TraceHeader(thread.id, self._cwd, str(thread.path), thread.updated_at)
-        trace = NewTrace(header, thread.title, output.trace, output.summary)
+        trace = NewTrace(header, redacted(thread.title), output.trace, output.summary)
         root = self._around.root(self._cwd, self._bucket)
 
         def confirm(record: RunRecord) -> None:
-            self._parts.state.put(
-                TraceRow(
-                    thread.id,
-                    self._bucket,
-                    self._cwd,
-                    output.summary,
-                    thread.updated_at or 0,
-                    self._parts.clock(),
-                    record.id,
-                )
-            )
+            self._keep(output.summary, record)
 
         return await self._around.writer.write(
             self._record,
@@ -173,6 +167,12 @@ class RolloutRun:
             confirm=confirm,
             track=self._track,
         )
+
+    def _keep(self, summary: str, record: RunRecord) -> None:
+        """The row that keeps the thread from being extracted again before it goes on."""
+        thread, now = self._thread, self._parts.clock()
+        row = TraceRow(thread.id, self._bucket, self._cwd, summary, thread.updated_at or 0, now, record.id)
+        self._parts.state.put(row)
 
     def _track(self, record: RunRecord) -> None:
         self._record = record
@@ -305,7 +305,7 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     pinned = frozenset(
         rel for rel in before if usage.get(parts.home.usage_key(root, rel) or "", Usage()).pinned
     )
-    summaries = {row.thread_id: row.summary for row in parts.state.rows().values()}
+    summaries = {row.thread_id: row.summary for row in parts.state.rows().values() if row.summary}
     layout = laid_out(before, new, summaries, pinned)
     changes = [PlannedChange(root, rel, before.get(rel), after) for rel, after in layout.files.items()]
     # A trace before the index that names it, and deletes last.
@@ -313,6 +313,13 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     told = ", ".join(trace.summary[:80].rstrip(".") for trace in new)
     gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
     return Planned(tuple(changes), f"Trace written: {told}.{gone}")
+
+
+def _nothing_in(found: Extracted) -> str:
+    """Why a rollout gave nothing, as a sentence."""
+    if found.reading.broken or found.reading.half_written:
+        return "Nothing in it could be read; it is looked at again when it changes."
+    return "Nothing in it to remember; it is looked at again when it goes on."
 
 
 def _noted(

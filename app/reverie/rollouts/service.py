@@ -240,7 +240,8 @@ class _Work:
                 teller.ended(told, "skipped", f"Left out: {SKIP_WORDS[end.reason]}.")
             else:
                 self._around.voice.ended(end)
-                teller.ended(told, _stage_of(end, "persisted"), end.summary)
+                good: Stage = "persisted" if end.outcome == "completed" else "skipped"
+                teller.ended(told, _stage_of(end, good), end.summary)
             return end
 
         for thread in threads:
@@ -347,9 +348,11 @@ def _result(
 ) -> ExtractResult:
     parts = (*rollouts, *directories)
     bad = [part for part in parts if not part.succeeded]
-    done = sum(end.succeeded for end in rollouts)
+    done = sum(end.outcome == "completed" for end in rollouts)
+    empty = sum(end.outcome == "unchanged" for end in rollouts)
     consolidated = sum(end.succeeded for end in directories)
     summary = f"{_count(done, 'rollout')} extracted, {_count(consolidated, 'directory')} consolidated"
+    summary += f", {empty} with nothing to remember" if empty else ""
     summary += f", {len(bad)} failed: {bad[0].summary}" if bad else "."
     outcome: Outcome = "completed" if any(part.succeeded for part in parts) else "unchanged"
     reason = next_step = ""

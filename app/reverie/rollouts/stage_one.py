@@ -54,11 +54,13 @@ class StageOneOutput:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What an engine proposes, and how the rollout read: `truncated` where it was cut for a model."""
+    """What an engine proposes, and how the rollout read: `truncated` where it was cut for a model, `nothing`
+    where there is nothing in it that could be remembered."""
 
     output: StageOneOutput
     reading: Reading
     truncated: bool = False
+    nothing: bool = False
 
 
 class StageOneEngine(Protocol):

@@ -41,7 +41,8 @@ CREATE TABLE IF NOT EXISTS directories (
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """One extracted thread. Times UTC ms; `source_updated_at`: of the rollout that was read."""
+    """One extracted thread. Times UTC ms; `source_updated_at`: of the rollout that was read. `summary` empty:
+    there was nothing to remember, and there is no trace."""
 
     thread_id: str
     bucket: str
@@ -96,7 +97,7 @@ class ExtractState:
             return {row[0]: DirectoryRow(*row) for row in found}
 
     def put(self, row: TraceRow) -> None:
-        """Keep a row; its directory waits from now on."""
+        """Keep a row; if there is a trace, its directory waits from now on."""
         with self._connected(create=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(
@@ -111,11 +112,12 @@ class ExtractState:
                     row.run_id,
                 ),
             )
-            connection.execute(
-                "INSERT INTO directories (bucket, cwd, revision) VALUES (?, ?, 1)"
-                " ON CONFLICT (bucket) DO UPDATE SET cwd = excluded.cwd, revision = revision + 1",
-                (row.bucket, row.cwd),
-            )
+            if row.summary:
+                connection.execute(
+                    "INSERT INTO directories (bucket, cwd, revision) VALUES (?, ?, 1)"
+                    " ON CONFLICT (bucket) DO UPDATE SET cwd = excluded.cwd, revision = revision + 1",
+                    (row.bucket, row.cwd),
+                )
             connection.execute("COMMIT")
 
     def consolidated(self, directory: DirectoryRow, *, at: int, outcome: str, done: bool) -> None:

@@ -58,7 +58,7 @@ class Voice:
     def ended(self, end: PartEnd) -> None:
         """A rollout was persisted or failed, a consolidation came to its end."""
         if end.kind == "rollout":
-            event = "persisted" if end.succeeded else str(end.outcome)
+            event = "persisted" if end.outcome == "completed" else str(end.outcome)
         else:
             event = "consolidation-finished"
         level = "info" if end.succeeded or end.outcome == "cancelled" else "warning"

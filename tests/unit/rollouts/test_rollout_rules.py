@@ -12,7 +12,7 @@ from helpers.codex_home import talk, thread_id
 from helpers.rollouts import call, event, line, meta, result, said, shell, write_rollout
 from reverie.rollouts.items import items_of, prompt_text
 from reverie.rollouts.rules import extracted
-from reverie.rollouts.stage_one import RolloutSource, StageOneOutput, is_structured
+from reverie.rollouts.stage_one import RolloutSource, StageOneOutput, is_structured, normalised
 from reverie.transcripts.reading import Reading
 
 CWD = "/projects/demo"
@@ -157,3 +157,22 @@ def test_a_model_sees_head_and_tail_of_a_long_rollout(tmp_path: Path) -> None:
     assert "ROLLOUT TRUNCATED FOR MEMORY EXTRACTION" in prompt.text
     assert prompt.text.rstrip().endswith("]")
     assert "The last request" in prompt.text
+
+
+def test_a_secret_is_known_before_its_line_is_taken_from_the_one_that_names_it(tmp_path: Path) -> None:
+    output = told(
+        tmp_path,
+        said("user", "Log in. Always use password:\n  hunter2hunter2", 1),
+        *shell("a", "./login", "password:\nhunter3hunter3", 1, 2),
+    )
+    stored = normalised(output)
+    assert "hunter" not in output.trace + stored.trace + stored.summary
+    assert "[REDACTED_SECRET]" in stored.trace
+
+
+@pytest.mark.parametrize("before", range(120, 165, 3))
+def test_no_line_ends_in_half_a_secret(tmp_path: Path, before: int) -> None:
+    key = "sk-" + "Ab1" * 16
+    text = "x" * (before - 1) + " " + key
+    output = told(tmp_path, said("user", text, 1), *shell("a", text, text, 1, 2))
+    assert "Ab1" not in output.trace + output.summary

@@ -162,6 +162,8 @@ class ExtractDialog(QDialog):
             title = part.title or part.id if part.kind == "rollout" else self.tr("Consolidation")
             item = self._row(part.id, "waiting", title, part.project_path, None, "")
         done = "persisted" if part.kind == "rollout" else "consolidated"
+        if part.kind == "rollout" and part.outcome == "unchanged":
+            done = "skipped"  # there was nothing to remember
         state = (
             done
             if part.succeeded
