@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from reverie.files.sqlite import use_wal
+
 # FAT counts times in two seconds, the coarsest of the file systems in use.
 RACY_NS = 2_000_000_000
 _VERSION = 1
@@ -139,7 +141,7 @@ class StatCache:
         connection = sqlite3.connect(self._database, timeout=10, isolation_level=None)
         try:
             # Sound after a kill or a power loss, without an fsync each time; losing new rows is harmless
-            connection.execute("PRAGMA journal_mode = WAL")
+            use_wal(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version not in (0, _VERSION):
