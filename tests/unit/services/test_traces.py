@@ -16,6 +16,8 @@ from reverie.cli.main import main
 from reverie.errors import Ambiguous, StoreError
 from reverie.homes.mux_dumps import dump_places, watched_dumps
 from reverie.services.traces import TraceDesk
+from reverie.services.transcripts import TranscriptDesk
+from reverie.transcripts.paging import PagedTranscript
 
 ACME = "a1f3c9e2b7"
 DUMPS = f"debug_obj/{ACME}/system1_memory_writer"
@@ -30,6 +32,17 @@ def desk(tmp_path: Path) -> TraceDesk:
 
 def parts_of(desk: TraceDesk) -> Any:
     return desk._parts
+
+
+def transcript_of(desk: TraceDesk) -> PagedTranscript:
+    transcripts = TranscriptDesk(parts_of(desk))
+    source = transcripts.of_workspace(ACME)
+    assert source is not None
+    return transcripts.open(source)
+
+
+def nothing() -> None:
+    """Nobody wants to stop."""
 
 
 def own_trace(desk: TraceDesk, name: str, started: int = 1786600000000) -> str:
@@ -111,18 +124,17 @@ def test_looking_at_traces_changes_nothing(desk: TraceDesk) -> None:
     before = snapshot(root)
     for row in desk.rows():
         desk.open(row.id)
-    desk.transcript_around(ACME, "x")
+    assert transcript_of(desk).find(lambda message: message.id == "x", 0, nothing) is None
     assert snapshot(root) == before
 
 
-def test_the_transcript_opens_at_the_message_that_triggered_the_run(desk: TraceDesk) -> None:
-    facts = desk.open("1786527").facts
-    part = desk.transcript_around(ACME, facts.trigger_message_id)
-    assert part.place >= 0
-    assert part.turns[part.place].id == facts.trigger_message_id
-    lost = desk.transcript_around(ACME, "message-of-another-life")
-    assert lost.place == -1
-    assert lost.turns
+def test_the_message_that_triggered_a_run_is_found_in_its_transcript(desk: TraceDesk) -> None:
+    trigger = desk.open("1786527").facts.trigger_message_id
+    transcript = transcript_of(desk)
+    place = transcript.find(lambda message: message.id == trigger, 0, nothing)
+    assert place is not None
+    assert transcript.page(place, nothing).messages[0].id == trigger
+    assert transcript.find(lambda message: message.id == "message-of-another-life", 0, nothing) is None
 
 
 def test_new_dumps_are_in_the_watched_set_of_the_home(tmp_path: Path) -> None:
