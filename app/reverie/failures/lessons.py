@@ -12,9 +12,10 @@ the store; problems are told beside the block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from reverie.homes.loki_records import (
     AntiPattern,
     anti_patterns_of,
     episode_days,
+    episode_files,
     episode_of,
     files_of_day,
     read_object,
@@ -42,6 +44,8 @@ MESSAGE_CHARS = 160
 PRIOR_CHARS = 120
 FINGERPRINT_CHARS = 12
 FRAMES = 5
+MOST_READ = 3000
+"""Episodes that `all_lessons` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,21 @@ def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, 
         record = read_object(path, problems)
         if record:
             found += _lessons_of(path, record, now_ms)
+    return _newest_first(found)
+
+
+def all_lessons(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
+    """The lessons of every failed episode, the agent's window or not, newest first; of a great many episodes
+    those in the last directories. `seen` counts all of them."""
+    found: list[Lesson] = []
+    for _day, path in islice(episode_files(memory), MOST_READ):
+        record = read_object(path, problems)
+        if record:
+            found += _lessons_of(path, record, min(now_ms, LATEST_MS))
+    return _newest_first(found)
+
+
+def _newest_first(found: list[Lesson]) -> tuple[Lesson, ...]:
     found.sort(key=lambda each: (each.at is not None, each.at or 0), reverse=True)
     counts: dict[str, int] = {}
     for each in found:
@@ -182,12 +201,20 @@ def _lessons_of(path: Path, record: dict[str, Any], now_ms: int) -> list[Lesson]
 
 def _priors(memory: Path, query: str, problems: list[str]) -> tuple[str, ...]:
     """What not to do, of the anti-patterns that share a word with the query, best first."""
-    words = query.lower().split()
-    if not words:
-        return ()
+    return priors_among(anti_patterns_in(memory, problems), query) if query.strip() else ()
+
+
+def anti_patterns_in(memory: Path, problems: list[str]) -> tuple[AntiPattern, ...]:
+    """The anti-patterns of both stores of a memory root."""
     patterns = read_record(memory / "semantic" / "patterns.json", problems)
     legacy = read_record(memory / "semantic" / "anti-patterns.json", problems)
-    scored = [(_score(each, words), each) for each in anti_patterns_of(patterns, legacy)]
+    return anti_patterns_of(patterns, legacy)
+
+
+def priors_among(known: Iterable[AntiPattern], query: str) -> tuple[str, ...]:
+    """What of them is told where the next iteration is about `query`, best first."""
+    words = query.lower().split()
+    scored = [(_score(each, words), each) for each in known] if words else []
     best = sorted((pair for pair in scored if pair[0]), key=lambda pair: pair[0], reverse=True)
     found = (text_of(each.record.get("what_fails")) or each.what_fails for _score, each in best[:MOST_PRIORS])
     return tuple(text for text in found if text)

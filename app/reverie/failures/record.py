@@ -77,7 +77,7 @@ def record(
         )
     if failure.exit_code == 0:
         return Recorded(None, reason="Exit code 0 is no failure.")
-    if _is_switched_off(project / STORE):
+    if is_switched_off(project / STORE):
         return Recorded(None, reason="The project's .loki/config.json switches capturing off.")
     now_ms = min(now_ms, LATEST_MS)
     problems: list[str] = []
@@ -251,7 +251,7 @@ def _in_index(document: dict[str, Any], episode: Mapping[str, Any], now: str) ->
     return True
 
 
-def _is_switched_off(store: Path) -> bool:
+def is_switched_off(store: Path) -> bool:
     """By its own settings; settings that cannot be read switch it off, too."""
     problems: list[str] = []
     settings = read_object(store / "config.json", problems)

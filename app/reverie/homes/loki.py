@@ -170,7 +170,13 @@ class LokiHome(PlainHome):
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         state = WatchedPlace(self._root / "state", ("LAST_ERROR.json", "claude-session.json"))
-        return (WatchedPlace(self._root, ("memory", "crash", "state")), state)
+        store = WatchedPlace(self._root, ("memory", "crash", "state", "config.json"))
+        return (store, WatchedPlace(self.crashes), state)
+
+    @property
+    def crashes(self) -> Path:
+        """Where the records of crashes lie."""
+        return self._root / "crash"
 
     @property
     def memory(self) -> Path:

@@ -150,6 +150,10 @@ class HandEdits:
             if undo.kind == "move" and undo.count == 1:
                 return f"Moved back to {undo.path}."
             return f"Took back {count} changed file{'' if count == 1 else 's'}."
+        if undo.kind == "record":
+            from reverie.services.records import RecordEdits
+
+            return RecordEdits(self._parts).undo(undo)
         if undo.kind == "pin":
             self._undo_pin(undo)
             return (

@@ -31,6 +31,8 @@ SKILL_FIELDS = (
     "example_usage",
 )
 _TEXTS_UNITED = ("conditions", "source_episodes")
+_MOST_USED = ("usage_count", "access_count")
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
 _MOST_CONFIDENT = 0.99
 
 
@@ -45,6 +47,10 @@ class FieldChange:
 
     def inverse(self) -> FieldChange:
         return FieldChange(self.rel, self.place, self.after, self.before)
+
+    def back(self, _document: Any) -> FieldChange:
+        """What takes it back where it was made in this document."""
+        return self.inverse()
 
     def made_in(self, document: Any) -> Any:
         """The document after it. Raises `Conflict`."""
@@ -69,19 +75,39 @@ class FieldChange:
 @dataclass(frozen=True, slots=True)
 class PatternsChange:
     """Patterns of the store in `rel`: `after` takes the place of `before`, each of which must be there as it
-    is told here."""
+    is told here. `places`: where each of `after` comes to stand; without, all where the first was."""
 
     rel: str
     before: tuple[dict[str, Any], ...]
     after: tuple[dict[str, Any], ...]
+    places: tuple[int, ...] = ()
 
     def inverse(self) -> PatternsChange:
         return PatternsChange(self.rel, self.after, self.before)
+
+    def back(self, document: Any) -> PatternsChange:
+        """What takes it back where it was made in this document: each to where it stood."""
+        places = self._places(_list_of(copy.deepcopy(document)))
+        return PatternsChange(self.rel, self.after, self.before, tuple(places))
 
     def made_in(self, document: Any) -> Any:
         """The document after it. Raises `Conflict`."""
         changed = copy.deepcopy(document)
         listed = _list_of(changed)
+        places = self._places(listed)
+        first = min(places, default=len(listed))
+        kept = [each for at, each in enumerate(listed) if at not in places]
+        new = copy.deepcopy(self.after)
+        if len(self.places) == len(new):
+            for place, record in sorted(zip(self.places, new, strict=True), key=lambda pair: pair[0]):
+                kept.insert(place, record)
+            listed[:] = kept
+        else:
+            listed[:] = [*kept[:first], *new, *kept[first:]]
+        return changed
+
+    def _places(self, listed: list[Any]) -> list[int]:
+        """Where each of `before` stands. Raises `Conflict`."""
         places: list[int] = []
         for record in self.before:
             place = next(
@@ -90,10 +116,7 @@ class PatternsChange:
             if place is None:
                 raise _overtaken(self.rel)
             places.append(place)
-        first = min(places, default=len(listed))
-        kept = [each for at, each in enumerate(listed) if at not in places]
-        listed[:] = [*kept[:first], *copy.deepcopy(self.after), *kept[first:]]
-        return changed
+        return places
 
 
 RecordChange = FieldChange | PatternsChange
@@ -129,8 +152,10 @@ def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
         for key in _TEXTS_UNITED:
             if key in first or key in other:
                 first[key] = list(dict.fromkeys((*texts_of(first.get(key)), *texts_of(other.get(key)))))
-        for key in ("incorrect_approach", "correct_approach", "description"):
-            if not text_of(first.get(key)) and text_of(other.get(key)):
+        if "links" in first or "links" in other:
+            first["links"] = _united(first.get("links"), other.get("links"))
+        for key in _MOST_USED:
+            if number_of(other.get(key), 0) > number_of(first.get(key), 0):
                 first[key] = other[key]
         if more_sources:
             confidence = number_of(first.get("confidence"), 0.5) + 0.05
@@ -139,7 +164,8 @@ def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
         if importance != number_of(first.get("importance"), 0.5):
             first["importance"] = importance
         for key, value in other.items():
-            first.setdefault(key, copy.deepcopy(value))
+            if first.get(key) in _NOTHING:
+                first[key] = copy.deepcopy(value)
     return PatternsChange(rel, tuple(records), (first,))
 
 
@@ -186,6 +212,15 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("it holds a key twice")
+    return found
+
+
+def _united(one: Any, other: Any) -> list[Any]:
+    """The members of two lists, each once."""
+    found: list[Any] = []
+    for each in (*(one if isinstance(one, list) else ()), *(other if isinstance(other, list) else ())):
+        if not any(_same(each, known) for known in found):
+            found.append(copy.deepcopy(each))
     return found
 
 

@@ -20,9 +20,11 @@ from reverie.files.lock import file_lock
 from reverie.homes.base import Scope, ScopeRoot
 from reverie.homes.loki_names import KIND
 from reverie.homes.loki_records import patterns_of
+from reverie.memory.paths import memory_path
 from reverie.memory.store import sha256_of_bytes
 from reverie.services.parts import HomeParts, rooted_files
 from reverie.services.record_changes import RecordChange, parsed, skill_text, spelled
+from reverie.services.views import Undo
 
 _DERIVED = ("index.json", "timeline.json")
 _EDITABLE = ("episodic", "semantic", "skills")
@@ -57,7 +59,19 @@ class RecordEdits:
                 images = {name: pair for name, pair in images.items() if pair[0] != pair[1]}
                 if images:
                     self._write(images)
-        return change.inverse()
+        return change.back(document)
+
+    def apply(self, change: RecordChange) -> Undo:
+        """`change` as a hand edit like any other. Raises `Conflict`."""
+        back = self.change(change)
+        path = str(memory_path(Scope.PROJECT, change.rel))
+        return Undo("record", self._parts.home.context(), path, record=back)
+
+    def undo(self, undo: Undo) -> str:
+        """Take a change of `apply` back; a sentence on it. Raises `Conflict`."""
+        assert undo.record is not None
+        self.change(undo.record)
+        return f"Took back the change in {undo.path}."
 
     def _write(self, images: dict[str, tuple[bytes, bytes]]) -> None:
         paths = [self._root.directory / rel for rel in images]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reverie.homes.identity import KnownHome
     from reverie.memory.listing import ScopeListing
     from reverie.runs.record import Outcome
+    from reverie.services.record_changes import RecordChange
 
 __all__ = [
     "CoverageRow",
@@ -312,9 +313,10 @@ class Undo:
     """How to take one change by hand back. `usage` holds the logical keys' entries as they were,
     `usage_after` as they became; `files` are the changes of a move, merge or restore, `made` the folders
     that came with it, `moved` old path -> new path; `steps` are several changes that are one to whoever made
-    them. `count`: how many things a person would say were changed."""
+    them. `count`: how many things a person would say were changed; `record`: what takes a
+    record's change back."""
 
-    kind: Literal["delete", "rename", "pin", "move", "merge", "restore"]
+    kind: Literal["delete", "rename", "pin", "move", "merge", "restore", "record"]
     context: ScopeContext
     path: str
     new_path: str = ""
@@ -326,6 +328,7 @@ class Undo:
     moved: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[Undo, ...] = ()
     count: int = 1
+    record: RecordChange | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from reverie.services.companions import CompanionFiles
     from reverie.services.duplicates import DuplicateDesk
     from reverie.services.extracting import ExtractDesk
+    from reverie.services.failures import FailureDesk
     from reverie.services.hand_changes import ChangeKind, HandChanges
     from reverie.services.hand_edits import HandEdits
     from reverie.services.index_care import IndexDesk
@@ -492,6 +493,13 @@ class Workbench:
         from reverie.services.records import RecordEdits
 
         return RecordEdits(self.parts)
+
+    @cached_property
+    def failures(self) -> FailureDesk:
+        """What the agent learnt of failing, where it keeps that. Raises `Unavailable`."""
+        from reverie.services.failures import FailureDesk
+
+        return FailureDesk(self.parts, self.records)
 
     @cached_property
     def index_care(self) -> IndexDesk:

@@ -1,0 +1,183 @@
+"""What a project of loki-mode learnt of failing, for the window: lessons and which of them are told,
+anti-patterns and which of them say the same, crashes by kind; and the two changes a person may make.
+
+Looking creates nothing. A change names what the person saw and goes through `services.records`: under the
+store's own lock and by compare-and-swap, and its `Undo` is one like any other.
+
+Threading: blocking, any thread but the GUI's; `FailuresView` is frozen and its methods are pure. Failure:
+what cannot be read is told in `problems`; changes raise `Conflict`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from reverie.errors import Conflict
+from reverie.failures.crash import CrashGroup, crashes, groups
+from reverie.failures.duplicates import repeated
+from reverie.failures.lessons import (
+    Lesson,
+    all_lessons,
+    anti_patterns_in,
+    block_of,
+    is_on,
+    priors_among,
+    retrieve,
+)
+from reverie.failures.record import is_switched_off
+from reverie.homes.base import Source
+from reverie.homes.loki import LokiHome
+from reverie.homes.loki_names import namespaces
+from reverie.homes.loki_records import AntiPattern, errors_of, patterns_of, read_object, read_record
+from reverie.services.parts import HomeParts
+from reverie.services.record_changes import ABSENT, merged, resolution
+from reverie.services.records import RecordEdits
+from reverie.services.views import Undo
+
+if TYPE_CHECKING:
+    from reverie.services.record_changes import PatternsChange
+
+Standing = Literal["told", "window", "older", "elsewhere"]
+"""In the block; in the agent's window but not among the newest; not in the window; in a namespace, which the
+agent does not look into."""
+_PATTERNS = "semantic/patterns.json"
+
+
+@dataclass(frozen=True, slots=True)
+class LessonView:
+    """A lesson and where it stands. `rel`: its episode below the memory root, with `/`."""
+
+    lesson: Lesson
+    standing: Standing
+    rel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Anti-patterns of the store in `rel` that say the same, in its order."""
+
+    rel: str
+    records: tuple[dict[str, Any], ...]
+
+    @property
+    def change(self) -> PatternsChange:
+        """What merging them would do: `after` holds the one that stays."""
+        return merged(self.rel, self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class FailuresView:
+    """Everything there is. `on`: the switch in Reverie's own environment; `recorded`: the store's settings
+    let failures be recorded; `block`: what would be told now, without a goal; `source`: the transcript of
+    Claude Code that the store names."""
+
+    lessons: tuple[LessonView, ...]
+    anti_patterns: tuple[AntiPattern, ...]
+    repeated: tuple[Repeated, ...]
+    crashes: tuple[CrashGroup, ...]
+    on: bool
+    recorded: bool
+    source: Source | None
+    problems: tuple[str, ...]
+
+    @property
+    def told(self) -> tuple[Lesson, ...]:
+        """The lessons in the block, in its order."""
+        return tuple(each.lesson for each in self.lessons if each.standing == "told")
+
+    def priors(self, goal: str) -> tuple[str, ...]:
+        """What the anti-patterns add for an iteration about `goal`."""
+        return priors_among(self.anti_patterns, goal) if self.on else ()
+
+    def block(self, goal: str = "") -> str:
+        """The block as the agent would get it now."""
+        return block_of(self.told, self.priors(goal))
+
+    def block_with(self, lesson: Lesson, text: str, goal: str = "") -> str:
+        """The block as it would be with this resolution of that lesson."""
+        told = (replace(each, resolution=text) if each == lesson else each for each in self.told)
+        return block_of(tuple(told), self.priors(goal))
+
+    def crash_of(self, lesson: Lesson) -> CrashGroup | None:
+        """The crashes that a lesson was made of."""
+        fingerprint = lesson.fingerprint
+        return next(
+            (each for each in self.crashes if fingerprint and each.fingerprint.startswith(fingerprint)), None
+        )
+
+    def lessons_of(self, group: CrashGroup) -> tuple[LessonView, ...]:
+        """The lessons that were made of crashes of this kind."""
+        return tuple(
+            each
+            for each in self.lessons
+            if each.lesson.fingerprint and group.fingerprint.startswith(each.lesson.fingerprint)
+        )
+
+
+class FailureDesk:
+    """The failures of one home of loki-mode."""
+
+    def __init__(self, parts: HomeParts, records: RecordEdits, env: Mapping[str, str] = os.environ) -> None:
+        assert isinstance(parts.home, LokiHome)  # `records` exists for no other home
+        self._parts = parts
+        self._home = parts.home
+        self._records = records
+        self._env = env
+
+    def look(self) -> FailuresView:
+        """Read all of it."""
+        home, problems, now = self._home, list[str](), self._parts.clock()
+        on = is_on(self._env)
+        found = retrieve(home.memory, now_ms=now)
+        standings: dict[tuple[Path, int], Standing] = {
+            (each.path, each.index): "told" if on and each.injected else "window" for each in found.lessons
+        }
+        lessons: list[LessonView] = []
+        alike: list[Repeated] = []
+        for name in ("", *namespaces(home.memory)):
+            memory = home.memory / name if name else home.memory
+            for each in all_lessons(memory, now, problems):
+                standing = standings.get((each.path, each.index), "elsewhere" if name else "older")
+                rel = each.path.relative_to(home.memory).as_posix()
+                lessons.append(LessonView(replace(each, injected=standing == "told"), standing, rel))
+            rel = f"{name}/{_PATTERNS}" if name else _PATTERNS
+            records = patterns_of(read_record(home.memory / rel, problems))
+            alike += [Repeated(rel, group) for group in repeated(records)]
+        turns = {(each.path, each.index): turn for turn, each in enumerate(found.lessons)}
+        last = len(turns)
+        lessons.sort(key=lambda each: -1 if each.lesson.at is None else each.lesson.at, reverse=True)
+        # The agent's own order, where it has one.
+        lessons.sort(key=lambda each: turns.get((each.lesson.path, each.lesson.index), last))
+        return FailuresView(
+            tuple(lessons),
+            anti_patterns_in(home.memory, problems),
+            tuple(alike),
+            groups(crashes(home.crashes, problems)),
+            on,
+            not is_switched_off(home.root),
+            next(iter(home.sources()), None),
+            tuple(dict.fromkeys(problems)),
+        )
+
+    def resolve(self, view: LessonView, text: str) -> Undo:
+        """Write what came of an error. Raises `Conflict` where the error is not there as it was seen."""
+        lesson = view.lesson
+        record = read_object(self._home.memory / view.rel, []) or {}
+        seen = (lesson.type, lesson.message, lesson.resolution, lesson.index)
+        now = ((each.type, each.message, each.resolution, each.index) for each in errors_of(record))
+        if seen not in now:
+            raise Conflict(
+                f"{view.rel} was not changed:",
+                cause="the error is not there any more as you saw it.",
+                next_step="Look at it again, and repeat the change.",
+            )
+        before = record["errors_encountered"][lesson.index].get("resolution", ABSENT)
+        return self._records.apply(resolution(view.rel, lesson.index, before, text))
+
+    def merge(self, group: Repeated) -> Undo:
+        """Make one of anti-patterns that say the same. Raises `Conflict` where one is not as it was seen."""
+        return self._records.apply(group.change)
