@@ -85,6 +85,7 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     panel.buttons["add"].click()
     driver.until(lambda: not panel.isVisible())
     assert index.read_text().endswith("\n- [unlisted](unlisted.md) — what nobody lists\n")
+    driver.until(lambda: "added" in driver.tab.undo_bar.text)
     driver.window.actions_["memory.undo"].trigger()
     driver.until(lambda: findings(driver) == ["unlisted"])
 
@@ -111,11 +112,12 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     control.dialog.reject()
     assert {path.name: path.read_bytes() for path in memory.iterdir()} == before
     driver.tab.hand._rename(f"{BASE}/tests.md", "testing.md")
-    driver.until(lambda: control.dialog is not None and control.dialog.isVisible())
+    driver.until(lambda: control.dialog is not None)
     control.dialog.accept_button.click()
     driver.until(lambda: (memory / "testing.md").exists() and not (memory / "tests.md").exists())
     driver.until(lambda: "(testing.md)" in index.read_text())
     assert "[[testing]]" in (memory / "deploy.md").read_text()
+    driver.until(lambda: driver.tab.undo_bar.text.startswith("Renamed"))
     driver.window.actions_["memory.undo"].trigger()
     driver.until(lambda: {path.name: path.read_bytes() for path in memory.iterdir()} == before)
 

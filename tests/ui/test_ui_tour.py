@@ -94,6 +94,11 @@ def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
         "65-transcripts-dark.png",
         "66-transcripts-narrow.png",
         "67-codex-narrow.png",
+        "70-index.png",
+        "71-index-cut-dark.png",
+        "72-index-rename.png",
+        "73-session-notes.png",
+        "74-index-narrow.png",
     ]
     widths = {picture.name: QImage(str(picture)).width() for picture in pictures}
     assert {width for name, width in widths.items() if "narrow" in name} == {375}

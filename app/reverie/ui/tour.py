@@ -135,6 +135,7 @@ class Guide:
         self._tree()
         self._comfort()
         self._codex()
+        self._claude()
 
     def _loaded(self) -> bool:
         from reverie.ui.settle import is_loaded
@@ -376,6 +377,13 @@ class Guide:
         session = self._window.session
         if session is not None:
             show_codex(self._window, session.info.root.parent, self._picture, self._wait, NARROW)
+
+    def _claude(self) -> None:
+        from reverie.ui.tour_claude import show_claude
+
+        session = self._window.session
+        if session is not None:
+            show_claude(self._window, session.info.root.parent, self._picture, self._wait, NARROW)
 
     def _search(self) -> None:
         """What is found as one types."""

@@ -75,6 +75,7 @@ class NotesControl(QObject):
         self._ticket: Ticket | None = None
         self._of = ""  # whose notes are being updated
         self._said = ""
+        self._stale = False  # an update ended since the last look
         self.row = NotesRow()
         self.row.button.clicked.connect(self._on_button)
         self._quiet = QTimer(self)
@@ -117,7 +118,7 @@ class NotesControl(QObject):
         def ended(sentence: str) -> None:
             self._ticket = None
             if session is self._session and session_id == self._session_id:
-                self._said = sentence
+                self._said, self._stale = sentence, True
                 self._show()
                 self._quiet.start()
             self.state_changed.emit()
@@ -152,7 +153,7 @@ class NotesControl(QObject):
 
     def _forget(self, session_id: str) -> None:
         self._quiet.stop()
-        self._session_id, self._seen, self._said = session_id, None, ""
+        self._session_id, self._seen, self._said, self._stale = session_id, None, "", False
         self._show()
         self.state_changed.emit()
 
@@ -175,7 +176,7 @@ class NotesControl(QObject):
 
         def done(seen: _Seen | None) -> None:
             if session_id == self._session_id:
-                self._seen = seen
+                self._seen, self._stale = seen, False
                 self._show()
                 self.state_changed.emit()
 
@@ -192,7 +193,8 @@ class NotesControl(QObject):
         row.setVisible(seen is not None and row.parentWidget() is not None)
         if seen is None:
             return
-        said = [self._state(seen.standing), visible(self._said or seen.standing.sentence)]
+        state = "" if self._stale and not self._here else self._state(seen.standing)
+        said = [state, visible(self._said or seen.standing.sentence)]
         row.text.say(" ".join(part for part in said if part))
         row.button.setEnabled(self._ticket is None or self._here)
         if self._here:

@@ -209,8 +209,14 @@ class IndexControl(QObject):
         dialog = RenameDialog(plan, self._tab)
         self.dialog = dialog
         dialog.accepted.connect(partial(self._rename, session, plan))
-        dialog.finished.connect(dialog.deleteLater)
+        dialog.finished.connect(self._on_answered)
         dialog.open()
+
+    @Slot(int)
+    def _on_answered(self, _result: int) -> None:
+        if self.dialog is not None:
+            self.dialog.deleteLater()
+            self.dialog = None
 
     def _rename(self, session: HomeSession, plan: RenamePlan) -> None:
         update = self._tab.update_
