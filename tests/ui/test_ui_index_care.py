@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtGui import QTextCursor
 from ui_windows import Windows
 
+from helpers.audit import problems
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
 
 BASE = "/memories/project"
@@ -75,6 +76,13 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     assert panel.buttons["drop"].isVisible()
     assert not panel.buttons["add"].isVisible()
 
+    wide = driver.window.size()
+    assert problems(driver.window) == []
+    driver.window.resize(375, 780)
+    driver.until(lambda: driver.window.width() <= 480)
+    assert [each for each in problems(driver.window) if "mend" in each or "notes" in each.lower()] == []
+    driver.window.resize(wide)
+
     # One press, and the next row is chosen.
     panel.buttons["drop"].click()
     driver.until(lambda: findings(driver) == ["long-line", "unlisted"])
@@ -109,6 +117,7 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
         "MEMORY.md, line 3",
         "deploy.md, line 6",
     ]
+    assert problems(control.dialog) == []
     control.dialog.reject()
     assert {path.name: path.read_bytes() for path in memory.iterdir()} == before
     driver.tab.hand._rename(f"{BASE}/tests.md", "testing.md")

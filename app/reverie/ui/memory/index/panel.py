@@ -26,7 +26,7 @@ from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
 from reverie.ui.shown import as_tooltip
-from reverie.ui.theme import GAP, UNIT, theme_of
+from reverie.ui.theme import GAP, UNIT, CalmSelection, theme_of
 
 if TYPE_CHECKING:
     from reverie.homes.claude_index import Finding
@@ -192,6 +192,7 @@ class _Rows(QListWidget):
 
     def __init__(self) -> None:
         super().__init__()
+        CalmSelection(self)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setUniformItemSizes(True)

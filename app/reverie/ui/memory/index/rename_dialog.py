@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QVBoxLayou
 
 from reverie.ui.labels import WrapLabel
 from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP, MARGIN, monospace
+from reverie.ui.theme import GAP, MARGIN, CalmSelection, monospace
 from reverie.ui.words import counted
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class RenameDialog(QDialog):
         self.list.setFont(monospace())
         self.list.setAlternatingRowColors(True)
         self.list.setMinimumHeight(160)
+        CalmSelection(self.list)
         for line in plan.lines[:_SHOWN]:
             where = self.tr("{file}, line {line}").format(file=_name(line.path), line=line.line)
             text = f"{where}\n− {visible(line.before)}\n+ {visible(line.after)}"
