@@ -187,11 +187,11 @@
     </message>
     <message>
         <source>by an extraction</source>
-        <translation type="unfinished"></translation>
+        <translation>durch eine Extraktion</translation>
     </message>
     <message>
         <source>by an update of the session notes</source>
-        <translation type="unfinished"></translation>
+        <translation>durch eine Aktualisierung der Sitzungsnotizen</translation>
     </message>
     <message>
         <source>by others</source>
@@ -351,86 +351,86 @@
     <name>ContextControl</name>
     <message>
         <source>Not known for this agent</source>
-        <translation type="unfinished"></translation>
+        <translation>Für diesen Agenten nicht bekannt</translation>
     </message>
     <message>
         <source>What {agent} would be told is not worked out here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Was {agent} gesagt bekäme, wird hier nicht ermittelt.</translation>
     </message>
 </context>
 <context>
     <name>ContextTab</name>
     <message>
         <source>A pinned memory is loaded before those that are used often</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine angeheftete Notiz wird vor den oft benutzten geladen</translation>
     </message>
     <message>
         <source>As of:</source>
-        <translation type="unfinished"></translation>
+        <translation>Stand:</translation>
     </message>
     <message>
         <source>Copy the text</source>
-        <translation type="unfinished"></translation>
+        <translation>Text kopieren</translation>
     </message>
     <message>
         <source>Copy this part as it is loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>Diesen Teil kopieren, wie er geladen wird</translation>
     </message>
     <message>
         <source>How many days ahead the context is worked out for</source>
-        <translation type="unfinished"></translation>
+        <translation>Für wie viele Tage im Voraus der Kontext ermittelt wird</translation>
     </message>
     <message>
         <source>No context yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch kein Kontext</translation>
     </message>
     <message>
         <source>Nothing is loaded.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts wird geladen.</translation>
     </message>
     <message>
         <source>Only what is &amp;loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur was ge&amp;laden wird</translation>
     </message>
     <message>
         <source>Open</source>
-        <translation type="unfinished"></translation>
+        <translation>Öffnen</translation>
     </message>
     <message>
         <source>Parts of the context</source>
-        <translation type="unfinished"></translation>
+        <translation>Teile des Kontexts</translation>
     </message>
     <message>
         <source>Pin</source>
-        <translation type="unfinished"></translation>
+        <translation>Anheften</translation>
     </message>
     <message>
         <source>Select a workspace or a project at the left: what its agent would be told shows here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Links einen Workspace oder ein Projekt wählen: Hier steht dann, was dessen Agent gesagt bekäme.</translation>
     </message>
     <message>
         <source>Show the selected memory in the editor</source>
-        <translation type="unfinished"></translation>
+        <translation>Die gewählte Notiz im Editor zeigen</translation>
     </message>
     <message>
         <source>The text as it is loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Text, wie er geladen wird</translation>
     </message>
     <message>
         <source>Unpin</source>
-        <translation type="unfinished"></translation>
+        <translation>Lösen</translation>
     </message>
     <message>
         <source>What would be loaded later, if nothing was used in between</source>
-        <translation type="unfinished"></translation>
+        <translation>Was später geladen würde, wenn bis dahin nichts benutzt wird</translation>
     </message>
     <message>
         <source>with unsaved text</source>
-        <translation type="unfinished"></translation>
+        <translation>mit ungesichertem Text</translation>
     </message>
     <message>
         <source>{place}: about {tokens} tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>{place}: etwa {tokens} Tokens</translation>
     </message>
 </context>
 <context>
@@ -960,7 +960,7 @@
     <name>EntryList</name>
     <message>
         <source>What is loaded and what is not</source>
-        <translation type="unfinished"></translation>
+        <translation>Was geladen wird und was nicht</translation>
     </message>
 </context>
 <context>
@@ -982,11 +982,11 @@
     <name>ExtractDialog</name>
     <message>
         <source>&amp;Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Abbrechen</translation>
     </message>
     <message>
         <source>&amp;Extract</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Extrahieren</translation>
     </message>
     <message>
         <source>Changed</source>
@@ -998,15 +998,15 @@
     </message>
     <message>
         <source>Engine: {engine}. {why}</source>
-        <translation type="unfinished"></translation>
+        <translation>Verfahren: {engine}. {why}</translation>
     </message>
     <message>
         <source>Extract rollouts</source>
-        <translation type="unfinished"></translation>
+        <translation>Rollouts extrahieren</translation>
     </message>
     <message>
         <source>Offline, by fixed rules</source>
-        <translation type="unfinished"></translation>
+        <translation>Offline, nach festen Regeln</translation>
     </message>
     <message>
         <source>Project</source>
@@ -1014,43 +1014,43 @@
     </message>
     <message>
         <source>Re&amp;view changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Änderungen &amp;prüfen</translation>
     </message>
     <message>
         <source>Rollouts that are done</source>
-        <translation type="unfinished"></translation>
+        <translation>Erledigte Rollouts</translation>
     </message>
     <message>
         <source>State</source>
-        <translation type="unfinished"></translation>
+        <translation>Zustand</translation>
     </message>
     <message>
         <source>Thread</source>
-        <translation type="unfinished"></translation>
+        <translation>Thread</translation>
     </message>
     <message>
         <source>Threads and directories</source>
-        <translation type="unfinished"></translation>
+        <translation>Threads und Verzeichnisse</translation>
     </message>
     <message>
         <source>Told</source>
-        <translation type="unfinished"></translation>
+        <translation>Meldung</translation>
     </message>
     <message>
         <source>What is kept stays; the rest comes next time</source>
-        <translation type="unfinished"></translation>
+        <translation>Was behalten ist, bleibt; der Rest kommt beim nächsten Mal</translation>
     </message>
     <message>
         <source>What the selected one changed, and undo</source>
-        <translation type="unfinished"></translation>
+        <translation>Was der gewählte geändert hat, und rückgängig machen</translation>
     </message>
     <message>
         <source>With &amp;rules</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit &amp;Regeln</translation>
     </message>
     <message>
         <source>With the engine that the settings name</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit dem Verfahren, das die Einstellungen nennen</translation>
     </message>
 </context>
 <context>
@@ -1061,11 +1061,11 @@
     </message>
     <message>
         <source>&amp;Extract new rollouts at the start</source>
-        <translation type="unfinished"></translation>
+        <translation>Neue Rollouts beim Start &amp;extrahieren</translation>
     </message>
     <message>
         <source>&amp;Rollouts at once</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Rollouts auf einmal</translation>
     </message>
     <message>
         <source>A model is “rules” or provider:model, such as ollama:qwen3:8b.</source>
@@ -1073,7 +1073,7 @@
     </message>
     <message>
         <source>Le&amp;ft alone for</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;In Ruhe seit</translation>
     </message>
     <message>
         <source>Mode&amp;l</source>
@@ -1081,31 +1081,31 @@
     </message>
     <message>
         <source>Model: rules or provider:model; empty as for a consolidation</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell: rules oder anbieter:modell; leer wie bei einer Konsolidierung</translation>
     </message>
     <message>
         <source>Rollouts that are extracted at once</source>
-        <translation type="unfinished"></translation>
+        <translation>Rollouts, die auf einmal extrahiert werden</translation>
     </message>
     <message>
         <source>Seconds that a rollout must have been left alone</source>
-        <translation type="unfinished"></translation>
+        <translation>Sekunden, die ein Rollout in Ruhe gelassen sein muss</translation>
     </message>
     <message>
         <source>Stop each &amp;after</source>
-        <translation type="unfinished"></translation>
+        <translation>Jeden &amp;beenden nach</translation>
     </message>
     <message>
         <source>Time limit for each rollout and each directory, in seconds</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeitgrenze für jeden Rollout und jedes Verzeichnis, in Sekunden</translation>
     </message>
     <message>
         <source>When the background services of a Codex home start, threads that went on become trace summaries, and those a handbook for each directory. Extract in the Consolidate menu does it by hand. Results can be reviewed and undone.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wenn die Hintergrunddienste eines Codex-Homes starten, werden aus fortgesetzten Threads Zusammenfassungen und aus diesen ein Handbuch je Verzeichnis. „Extrahieren“ im Menü „Konsolidieren“ tut es von Hand. Ergebnisse lassen sich prüfen und rückgängig machen.</translation>
     </message>
     <message>
         <source>what a consolidation uses</source>
-        <translation type="unfinished"></translation>
+        <translation>was eine Konsolidierung benutzt</translation>
     </message>
 </context>
 <context>
@@ -1500,168 +1500,172 @@
     <name>IndexCare</name>
     <message>
         <source>&amp;Add its line</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeile &amp;hinzufügen</translation>
     </message>
     <message>
         <source>&amp;Drop the line</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeile &amp;streichen</translation>
     </message>
     <message>
         <source>&amp;Shorten the line</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeile &amp;kürzen</translation>
     </message>
     <message>
         <source>1 entry falls off.</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Eintrag fällt weg.</translation>
     </message>
     <message>
         <source>1 thing to mend</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Sache zu beheben</translation>
     </message>
     <message>
         <source>A line was added to the index</source>
-        <translation type="unfinished"></translation>
+        <translation>Dem Index wurde eine Zeile hinzugefügt</translation>
     </message>
     <message>
         <source>Add a line for this memory below the last entry; nothing else changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Unter dem letzten Eintrag eine Zeile für diese Notiz hinzufügen; sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>Cut this line at a word; its links stay, and nothing else changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Zeile an einem Wort kürzen; ihre Links bleiben, und sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>Line {line}: longer than {wished} characters</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeile {line}: länger als {wished} Zeichen</translation>
     </message>
     <message>
         <source>Line {line}: nothing is called “{about}”</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeile {line}: nichts heißt „{about}“</translation>
     </message>
     <message>
         <source>Line {line}: there is no file “{about}”</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeile {line}: die Datei „{about}“ gibt es nicht</translation>
     </message>
     <message>
         <source>Line {line}: “{about}” is listed already</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeile {line}: „{about}“ steht schon darin</translation>
     </message>
     <message>
         <source>Line {line}: “{about}” is not loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
     </message>
     <message>
         <source>Take this line out of the index; nothing else changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Zeile aus dem Index nehmen; sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>The agent loads {loaded} of {lines} lines: what stands below the dashed line is not read.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Agent lädt {loaded} von {lines} Zeilen: Was unter der gestrichelten Linie steht, wird nicht gelesen.</translation>
     </message>
     <message>
         <source>The line was shortened</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Zeile wurde gekürzt</translation>
     </message>
     <message>
         <source>The line was taken out of the index</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Zeile wurde aus dem Index genommen</translation>
     </message>
     <message>
         <source>{about} characters; the agent loads the first {chars}</source>
-        <translation type="unfinished"></translation>
+        <translation>{about} Zeichen; der Agent lädt die ersten {chars}</translation>
     </message>
     <message>
         <source>{about} lines; the agent loads the first {most}</source>
-        <translation type="unfinished"></translation>
+        <translation>{about} Zeilen; der Agent lädt die ersten {most}</translation>
     </message>
     <message>
         <source>{file}, line {line}: nothing is called “{name}”</source>
-        <translation type="unfinished"></translation>
+        <translation>{file}, Zeile {line}: nichts heißt „{name}“</translation>
     </message>
     <message>
         <source>“{file}” has no description</source>
-        <translation type="unfinished"></translation>
+        <translation>„{file}“ hat keine Beschreibung</translation>
     </message>
     <message>
         <source>“{file}” has no line here</source>
-        <translation type="unfinished"></translation>
+        <translation>„{file}“ hat hier keine Zeile</translation>
     </message>
     <message>
         <source>“{file}”: another memory is called “{about}”, too</source>
-        <translation type="unfinished"></translation>
+        <translation>„{file}“: Auch eine andere Notiz heißt „{about}“</translation>
     </message>
 </context>
 <context>
     <name>IndexControl</name>
     <message>
         <source>The agent does not load this.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Agent lädt dies nicht.</translation>
     </message>
 </context>
 <context>
     <name>IndexPanel</name>
     <message>
         <source>Go to the line, or open the memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Zur Zeile gehen oder die Notiz öffnen</translation>
     </message>
     <message>
         <source>Index care</source>
-        <translation type="unfinished"></translation>
+        <translation>Indexpflege</translation>
+    </message>
+    <message>
+        <source>Mend</source>
+        <translation>Beheben</translation>
     </message>
     <message>
         <source>Sho&amp;w it</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Zeigen</translation>
     </message>
     <message>
         <source>Show or hide what is to mend in this index</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeigen oder verbergen, was in diesem Index zu beheben ist</translation>
     </message>
     <message>
         <source>What is to mend in this index</source>
-        <translation type="unfinished"></translation>
+        <translation>Was in diesem Index zu beheben ist</translation>
     </message>
 </context>
 <context>
     <name>JobsDialog</name>
     <message>
         <source>&amp;Open transcript</source>
-        <translation type="unfinished"></translation>
+        <translation>Mitschrift &amp;öffnen</translation>
     </message>
     <message>
         <source>About</source>
-        <translation type="unfinished"></translation>
+        <translation>Betrifft</translation>
     </message>
     <message>
         <source>Job</source>
-        <translation type="unfinished"></translation>
+        <translation>Aufgabe</translation>
     </message>
     <message>
         <source>Jobs</source>
-        <translation type="unfinished"></translation>
+        <translation>Aufgaben</translation>
     </message>
     <message>
         <source>Jobs of the agent</source>
-        <translation type="unfinished"></translation>
+        <translation>Aufgaben des Agenten</translation>
     </message>
     <message>
         <source>Reason</source>
-        <translation type="unfinished"></translation>
+        <translation>Grund</translation>
     </message>
     <message>
         <source>State</source>
-        <translation type="unfinished"></translation>
+        <translation>Zustand</translation>
     </message>
     <message>
         <source>The agent has no jobs in its books.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Agent hat keine Aufgaben in seinen Büchern.</translation>
     </message>
     <message>
         <source>Tries again</source>
-        <translation type="unfinished"></translation>
+        <translation>Nächster Versuch</translation>
     </message>
     <message>
         <source>What the job is about</source>
-        <translation type="unfinished"></translation>
+        <translation>Worum es bei der Aufgabe geht</translation>
     </message>
     <message>
         <source>When</source>
@@ -1676,7 +1680,7 @@
     </message>
     <message>
         <source>Context</source>
-        <translation type="unfinished"></translation>
+        <translation>Kontext</translation>
     </message>
     <message>
         <source>Doctor</source>
@@ -1688,7 +1692,7 @@
     </message>
     <message>
         <source>Transcripts</source>
-        <translation type="unfinished"></translation>
+        <translation>Mitschriften</translation>
     </message>
 </context>
 <context>
@@ -1861,7 +1865,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>made anew by the agent</source>
-        <translation type="unfinished"></translation>
+        <translation>vom Agenten neu erzeugt</translation>
     </message>
     <message>
         <source>not saved</source>
@@ -1881,7 +1885,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>read-only</source>
-        <translation type="unfinished"></translation>
+        <translation>nur zum Lesen</translation>
     </message>
     <message>
         <source>something to look at</source>
@@ -2111,6 +2115,57 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>NotesControl</name>
+    <message>
+        <source>&amp;Update notes</source>
+        <translation>Notizen akt&amp;ualisieren</translation>
+    </message>
+    <message>
+        <source>1 thing to mend</source>
+        <translation>1 Sache zu beheben</translation>
+    </message>
+    <message>
+        <source>Ca&amp;ncel</source>
+        <translation>A&amp;bbrechen</translation>
+    </message>
+    <message>
+        <source>Cancelled; nothing was changed.</source>
+        <translation>Abgebrochen; nichts wurde geändert.</translation>
+    </message>
+    <message>
+        <source>Session notes: being updated…</source>
+        <translation>Sitzungsnotizen: werden aktualisiert …</translation>
+    </message>
+    <message>
+        <source>Session notes: none yet.</source>
+        <translation>Sitzungsnotizen: noch keine.</translation>
+    </message>
+    <message>
+        <source>Session notes: nothing noted yet.</source>
+        <translation>Sitzungsnotizen: noch nichts notiert.</translation>
+    </message>
+    <message>
+        <source>Session notes: {tokens} of {limit} tokens</source>
+        <translation>Sitzungsnotizen: {tokens} von {limit} Tokens</translation>
+    </message>
+    <message>
+        <source>Stop before the notes are changed</source>
+        <translation>Anhalten, bevor die Notizen geändert werden</translation>
+    </message>
+    <message>
+        <source>Update the notes of this session now, with {engine}. {why}</source>
+        <translation>Die Notizen dieser Sitzung jetzt aktualisieren, mit {engine}. {why}</translation>
+    </message>
+    <message>
+        <source>no engine</source>
+        <translation>kein Verfahren</translation>
+    </message>
+    <message>
+        <source>updated {when}</source>
+        <translation>aktualisiert {when}</translation>
+    </message>
+</context>
+<context>
     <name>NotesPage</name>
     <message>
         <source> s</source>
@@ -2118,7 +2173,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Keep the notes of sessions up to date</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizen der Sitzungen aktuell &amp;halten</translation>
     </message>
     <message>
         <source>A model is “rules” or provider:model, such as ollama:qwen3:8b.</source>
@@ -2126,11 +2181,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>At so man&amp;y tool calls</source>
-        <translation type="unfinished"></translation>
+        <translation>Bei so vielen Wer&amp;kzeugaufrufen</translation>
     </message>
     <message>
         <source>Begin at so many &amp;tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Beginnen bei so vielen &amp;Tokens</translation>
     </message>
     <message>
         <source>Mode&amp;l</source>
@@ -2138,39 +2193,46 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Model: rules or provider:model; empty for the agent's own</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell: rules oder anbieter:modell; leer für das des Agenten</translation>
     </message>
     <message>
         <source>Stop an update &amp;after</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Aktualisierung &amp;beenden nach</translation>
     </message>
     <message>
         <source>Time limit of an update, in seconds</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeitgrenze einer Aktualisierung, in Sekunden</translation>
     </message>
     <message>
         <source>Tokens of a session at which notes begin</source>
-        <translation type="unfinished"></translation>
+        <translation>Tokens einer Sitzung, bei denen Notizen beginnen</translation>
     </message>
     <message>
         <source>Tokens of growth between two updates</source>
-        <translation type="unfinished"></translation>
+        <translation>Tokens Wachstum zwischen zwei Aktualisierungen</translation>
     </message>
     <message>
         <source>Tool calls that make an update due</source>
-        <translation type="unfinished"></translation>
+        <translation>Werkzeugaufrufe, die eine Aktualisierung fällig machen</translation>
     </message>
     <message>
         <source>Update after &amp;growth by</source>
-        <translation type="unfinished"></translation>
+        <translation>Aktualisieren nach &amp;Wachstum um</translation>
     </message>
     <message>
         <source>While a session of Claude Code grows, its notes are updated: only after enough growth, and then at so many tool calls or at the end of an answer. Updates can be reviewed and undone.</source>
-        <translation type="unfinished"></translation>
+        <translation>Während eine Sitzung von Claude Code wächst, werden ihre Notizen aktualisiert: erst nach genügend Wachstum, und dann bei so vielen Werkzeugaufrufen oder am Ende einer Antwort. Aktualisierungen lassen sich prüfen und rückgängig machen.</translation>
     </message>
     <message>
         <source>the agent's own model, else rules</source>
-        <translation type="unfinished"></translation>
+        <translation>das Modell des Agenten, sonst Regeln</translation>
+    </message>
+</context>
+<context>
+    <name>NotesRow</name>
+    <message>
+        <source>&amp;Update notes</source>
+        <translation>Notizen akt&amp;ualisieren</translation>
     </message>
 </context>
 <context>
@@ -2550,86 +2612,86 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>ReaderBar</name>
     <message>
         <source>&amp;Beginning</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Anfang</translation>
     </message>
     <message>
         <source>&amp;End</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Ende</translation>
     </message>
     <message>
         <source>&amp;Next prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Nächste Eingabe</translation>
     </message>
     <message>
         <source>&amp;Previous prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Vorige Eingabe</translation>
     </message>
     <message>
         <source>&amp;Unfold all</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles a&amp;ufklappen</translation>
     </message>
     <message>
         <source>Cop&amp;y entry</source>
-        <translation type="unfinished"></translation>
+        <translation>Eintrag &amp;kopieren</translation>
     </message>
     <message>
         <source>Next place</source>
-        <translation type="unfinished"></translation>
+        <translation>Nächste Stelle</translation>
     </message>
     <message>
         <source>Next place with these words (F3)</source>
-        <translation type="unfinished"></translation>
+        <translation>Nächste Stelle mit diesen Wörtern (F3)</translation>
     </message>
     <message>
         <source>Previous place</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorige Stelle</translation>
     </message>
     <message>
         <source>Previous place with these words (Shift+F3)</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorige Stelle mit diesen Wörtern (Umschalt+F3)</translation>
     </message>
     <message>
         <source>Search this transcript</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Mitschrift durchsuchen</translation>
     </message>
     <message>
         <source>The entry the caret is in, as it stands</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Eintrag, in dem die Schreibmarke steht, wie er ist</translation>
     </message>
     <message>
         <source>The first entry (Ctrl+Home)</source>
-        <translation type="unfinished"></translation>
+        <translation>Der erste Eintrag (Strg+Pos1)</translation>
     </message>
     <message>
         <source>The last entry; new ones are followed (Ctrl+End)</source>
-        <translation type="unfinished"></translation>
+        <translation>Der letzte Eintrag; neuen wird gefolgt (Strg+Ende)</translation>
     </message>
     <message>
         <source>What was typed after this (Ctrl+Down)</source>
-        <translation type="unfinished"></translation>
+        <translation>Was danach eingegeben wurde (Strg+Unten)</translation>
     </message>
     <message>
         <source>What was typed before this (Ctrl+Up)</source>
-        <translation type="unfinished"></translation>
+        <translation>Was davor eingegeben wurde (Strg+Oben)</translation>
     </message>
 </context>
 <context>
     <name>ReaderSearch</name>
     <message>
         <source>Found again from the beginning.</source>
-        <translation type="unfinished"></translation>
+        <translation>Vom Anfang an wieder gefunden.</translation>
     </message>
     <message>
         <source>Found again from the end.</source>
-        <translation type="unfinished"></translation>
+        <translation>Vom Ende her wieder gefunden.</translation>
     </message>
     <message>
         <source>Not found.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht gefunden.</translation>
     </message>
     <message>
         <source>Searching…</source>
-        <translation type="unfinished"></translation>
+        <translation>Suche …</translation>
     </message>
 </context>
 <context>
@@ -2647,11 +2709,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>1 line</source>
-        <translation type="unfinished"></translation>
+        <translation>1 Zeile</translation>
     </message>
     <message>
         <source>Lines that change</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeilen, die sich ändern</translation>
     </message>
     <message>
         <source>Rename</source>
@@ -2659,15 +2721,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Rename with its links</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit Links umbenennen</translation>
     </message>
     <message>
         <source>{file}, line {line}</source>
-        <translation type="unfinished"></translation>
+        <translation>{file}, Zeile {line}</translation>
     </message>
     <message>
         <source>{old} becomes {new}. With it {lines} in {files} change:</source>
-        <translation type="unfinished"></translation>
+        <translation>Aus {old} wird {new}. Damit ändern sich {lines} in {files}:</translation>
     </message>
 </context>
 <context>
@@ -2919,11 +2981,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>RolloutConsent</name>
     <message>
         <source>Secrets that are found in them are replaced by placeholders and are not sent.</source>
-        <translation type="unfinished"></translation>
+        <translation>Geheimnisse, die darin gefunden werden, werden durch Platzhalter ersetzt und nicht gesendet.</translation>
     </message>
     <message>
         <source>The model {engine} reads the threads named first, and may read the memories after them.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Modell {engine} liest die zuerst genannten Threads und darf die Notizen danach lesen.</translation>
     </message>
     <message>
         <source>You are asked once for this home and destination.</source>
@@ -3057,7 +3119,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Notes</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Notizen</translation>
     </message>
     <message>
         <source>&amp;System 1</source>
@@ -3069,7 +3131,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Code&amp;x</source>
-        <translation type="unfinished"></translation>
+        <translation>Code&amp;x</translation>
     </message>
     <message>
         <source>Settings</source>
@@ -3121,19 +3183,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>SourceList</name>
     <message>
         <source>All projects</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Projekte</translation>
     </message>
     <message>
         <source>Find a transcript</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Mitschrift finden</translation>
     </message>
     <message>
         <source>Of which project</source>
-        <translation type="unfinished"></translation>
+        <translation>Von welchem Projekt</translation>
     </message>
     <message>
         <source>Transcripts</source>
-        <translation type="unfinished"></translation>
+        <translation>Mitschriften</translation>
     </message>
 </context>
 <context>
@@ -3148,15 +3210,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Size</source>
-        <translation type="unfinished"></translation>
+        <translation>Größe</translation>
     </message>
     <message>
         <source>State</source>
-        <translation type="unfinished"></translation>
+        <translation>Zustand</translation>
     </message>
     <message>
         <source>Title</source>
-        <translation type="unfinished"></translation>
+        <translation>Titel</translation>
     </message>
 </context>
 <context>
@@ -3622,7 +3684,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>The run was triggered by this message.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Lauf wurde durch diese Nachricht ausgelöst.</translation>
     </message>
     <message>
         <source>There is no transcript of this workspace.</source>
@@ -3641,22 +3703,22 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>There is no transcript.</source>
-        <translation type="unfinished"></translation>
+        <translation>Es gibt keine Mitschrift.</translation>
     </message>
 </context>
 <context>
     <name>TranscriptsTab</name>
     <message>
         <source>No transcripts yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch keine Mitschriften</translation>
     </message>
     <message>
         <source>There is no transcript {id} any more.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Mitschrift {id} gibt es nicht mehr.</translation>
     </message>
     <message>
         <source>What was said between you and the agent shows here as soon as there is a session.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hier steht, was zwischen Ihnen und dem Agenten gesagt wurde, sobald es eine Sitzung gibt.</translation>
     </message>
 </context>
 <context>
@@ -3924,7 +3986,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Jobs of the agent…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Aufgaben des Agenten …</translation>
     </message>
     <message>
         <source>&amp;Keep mine</source>
@@ -4035,6 +4097,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeilen am Rand umbrechen</translation>
     </message>
     <message>
+        <source>Bring the notes of the chosen session up to date, whatever its thresholds say</source>
+        <translation>Die Notizen der gewählten Sitzung aktualisieren, was auch immer ihre Schwellen sagen</translation>
+    </message>
+    <message>
         <source>C&amp;ancel the running consolidation</source>
         <translation>Laufende Konsolidierung &amp;abbrechen</translation>
     </message>
@@ -4080,7 +4146,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>E&amp;xtract rollouts…</source>
-        <translation type="unfinished"></translation>
+        <translation>Rollouts e&amp;xtrahieren …</translation>
     </message>
     <message>
         <source>Engine, models, keys and what runs in the background</source>
@@ -4088,7 +4154,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Exactly what the agent would be told now, and why each memory is in or out</source>
-        <translation type="unfinished"></translation>
+        <translation>Genau das, was der Agent jetzt gesagt bekäme, und warum jede Notiz dabei ist oder nicht</translation>
     </message>
     <message>
         <source>Find &amp;next</source>
@@ -4172,7 +4238,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Make memories of what was said in the threads of Codex, and merge them</source>
-        <translation type="unfinished"></translation>
+        <translation>Aus dem, was in den Threads von Codex gesagt wurde, Notizen machen und sie zusammenführen</translation>
     </message>
     <message>
         <source>Memories that no project or workspace points at, and merging them where they belong</source>
@@ -4288,7 +4354,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Show conte&amp;xt</source>
-        <translation type="unfinished"></translation>
+        <translation>Konte&amp;xt zeigen</translation>
     </message>
     <message>
         <source>Show how the text looks</source>
@@ -4316,7 +4382,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Show tra&amp;nscripts</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Mitschriften zeigen</translation>
     </message>
     <message>
         <source>Show what a consolidation would do, choose from it, and only then apply it</source>
@@ -4375,6 +4441,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die größten kommen in jedem Ordner zuerst</translation>
     </message>
     <message>
+        <source>Update session &amp;notes</source>
+        <translation>Sitzungs&amp;notizen aktualisieren</translation>
+    </message>
+    <message>
         <source>Usual si&amp;ze</source>
         <translation>Übliche &amp;Größe</translation>
     </message>
@@ -4384,7 +4454,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>What the agent itself says of its extractions and consolidations</source>
-        <translation type="unfinished"></translation>
+        <translation>Was der Agent selbst von seinen Extraktionen und Konsolidierungen sagt</translation>
     </message>
     <message>
         <source>What the agent used most comes first in each folder</source>
@@ -4400,7 +4470,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>What was said between you and the agent, session by session</source>
-        <translation type="unfinished"></translation>
+        <translation>Was zwischen Ihnen und dem Agenten gesagt wurde, Sitzung für Sitzung</translation>
     </message>
     <message>
         <source>What was written last comes first in each folder</source>
@@ -4431,127 +4501,127 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>context</name>
     <message>
         <source>AGENTS.override.md is loaded instead</source>
-        <translation type="unfinished"></translation>
+        <translation>AGENTS.override.md wird stattdessen geladen</translation>
     </message>
     <message>
         <source>Anti-patterns go by the goal of the next iteration, which nobody knows here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Anti-Patterns richten sich nach dem Ziel der nächsten Iteration, das hier niemand kennt.</translation>
     </message>
     <message>
         <source>Auto memory is off here ({detail}); this is what would be loaded.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das automatische Gedächtnis ist hier aus ({detail}); dies würde geladen.</translation>
     </message>
     <message>
         <source>Codex loads no memories here ({detail} is not on); this is what would be loaded.</source>
-        <translation type="unfinished"></translation>
+        <translation>Codex lädt hier keine Notizen ({detail} ist nicht an); dies würde geladen.</translation>
     </message>
     <message>
         <source>Hot set</source>
-        <translation type="unfinished"></translation>
+        <translation>Hot-Set</translation>
     </message>
     <message>
         <source>Index</source>
-        <translation type="unfinished"></translation>
+        <translation>Index</translation>
     </message>
     <message>
         <source>Instructions</source>
-        <translation type="unfinished"></translation>
+        <translation>Anweisungen</translation>
     </message>
     <message>
         <source>LOKI_FAILURE_MEMORY switches the lessons off.</source>
-        <translation type="unfinished"></translation>
+        <translation>LOKI_FAILURE_MEMORY schaltet die Lehren aus.</translation>
     </message>
     <message>
         <source>Lessons</source>
-        <translation type="unfinished"></translation>
+        <translation>Lehren</translation>
     </message>
     <message>
         <source>Memory summary</source>
-        <translation type="unfinished"></translation>
+        <translation>Zusammenfassung</translation>
     </message>
     <message>
         <source>Nothing changed since you looked ({when}).</source>
-        <translation type="unfinished"></translation>
+        <translation>Seit dem letzten Blick ({when}) hat sich nichts geändert.</translation>
     </message>
     <message>
         <source>Since you looked ({when}): {changes}. {tokens} tokens.</source>
-        <translation type="unfinished"></translation>
+        <translation>Seit dem letzten Blick ({when}): {changes}. {tokens} Tokens.</translation>
     </message>
     <message>
         <source>The agent puts lines of its own around each file.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Agent setzt um jede Datei eigene Zeilen.</translation>
     </message>
     <message>
         <source>The agent stops reading at line {line} and adds a warning, in its own words.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Agent hört bei Zeile {line} auf zu lesen und fügt mit eigenen Worten eine Warnung an.</translation>
     </message>
     <message>
         <source>The agent's fixed sentences around it are worded by Reverie.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die festen Sätze des Agenten darum herum sind von Reverie formuliert.</translation>
     </message>
     <message>
         <source>The agent's own sentences around these lines are not shown.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die eigenen Sätze des Agenten um diese Zeilen werden nicht gezeigt.</translation>
     </message>
     <message>
         <source>always loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>immer geladen</translation>
     </message>
     <message>
         <source>an anti-pattern</source>
-        <translation type="unfinished"></translation>
+        <translation>ein Anti-Pattern</translation>
     </message>
     <message>
         <source>below the cut line</source>
-        <translation type="unfinished"></translation>
+        <translation>unter der Schnittlinie</translation>
     </message>
     <message>
         <source>cut to what fits</source>
-        <translation type="unfinished"></translation>
+        <translation>auf das Passende gekürzt</translation>
     </message>
     <message>
         <source>it cannot be read</source>
-        <translation type="unfinished"></translation>
+        <translation>es ist nicht lesbar</translation>
     </message>
     <message>
         <source>it does not fit the bytes that are left</source>
-        <translation type="unfinished"></translation>
+        <translation>es passt nicht in die übrigen Bytes</translation>
     </message>
     <message>
         <source>it does not fit the tokens that are left</source>
-        <translation type="unfinished"></translation>
+        <translation>es passt nicht in die übrigen Tokens</translation>
     </message>
     <message>
         <source>it is not text</source>
-        <translation type="unfinished"></translation>
+        <translation>es ist kein Text</translation>
     </message>
     <message>
         <source>its line is loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>seine Zeile wird geladen</translation>
     </message>
     <message>
         <source>listed</source>
-        <translation type="unfinished"></translation>
+        <translation>aufgeführt</translation>
     </message>
     <message>
         <source>loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>geladen</translation>
     </message>
     <message>
         <source>loaded in part</source>
-        <translation type="unfinished"></translation>
+        <translation>teilweise geladen</translation>
     </message>
     <message>
         <source>loaded instead of AGENTS.md</source>
-        <translation type="unfinished"></translation>
+        <translation>statt AGENTS.md geladen</translation>
     </message>
     <message>
         <source>loaded only when it is needed</source>
-        <translation type="unfinished"></translation>
+        <translation>nur bei Bedarf geladen</translation>
     </message>
     <message>
         <source>mux loads this only where its experiment “memory-hot-set” is switched on.</source>
-        <translation type="unfinished"></translation>
+        <translation>mux lädt dies nur, wo sein Experiment „memory-hot-set“ eingeschaltet ist.</translation>
     </message>
     <message>
         <source>needs a look</source>
@@ -4559,15 +4629,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>neither pinned nor used</source>
-        <translation type="unfinished"></translation>
+        <translation>weder angeheftet noch benutzt</translation>
     </message>
     <message>
         <source>no line of the index names it</source>
-        <translation type="unfinished"></translation>
+        <translation>keine Zeile des Index nennt es</translation>
     </message>
     <message>
         <source>not loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>nicht geladen</translation>
     </message>
     <message>
         <source>now</source>
@@ -4575,15 +4645,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>one of the newest lessons</source>
-        <translation type="unfinished"></translation>
+        <translation>eine der neuesten Lehren</translation>
     </message>
     <message>
         <source>only older versions load it</source>
-        <translation type="unfinished"></translation>
+        <translation>nur ältere Versionen laden es</translation>
     </message>
     <message>
         <source>only the newest lessons are told</source>
-        <translation type="unfinished"></translation>
+        <translation>nur die neuesten Lehren werden gesagt</translation>
     </message>
     <message>
         <source>pinned</source>
@@ -4591,131 +4661,131 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>read by another part of the agent</source>
-        <translation type="unfinished"></translation>
+        <translation>von einem anderen Teil des Agenten gelesen</translation>
     </message>
     <message>
         <source>score {score}</source>
-        <translation type="unfinished"></translation>
+        <translation>Wert {score}</translation>
     </message>
     <message>
         <source>the agent does not see it</source>
-        <translation type="unfinished"></translation>
+        <translation>der Agent sieht es nicht</translation>
     </message>
     <message>
         <source>the agent does not see it: {why}</source>
-        <translation type="unfinished"></translation>
+        <translation>der Agent sieht es nicht: {why}</translation>
     </message>
     <message>
         <source>the set is full</source>
-        <translation type="unfinished"></translation>
+        <translation>das Set ist voll</translation>
     </message>
     <message>
         <source>there is none</source>
-        <translation type="unfinished"></translation>
+        <translation>es gibt keine</translation>
     </message>
     <message>
         <source>there is nothing in it</source>
-        <translation type="unfinished"></translation>
+        <translation>es steht nichts darin</translation>
     </message>
     <message>
         <source>too far down in the ranking</source>
-        <translation type="unfinished"></translation>
+        <translation>zu weit unten in der Rangfolge</translation>
     </message>
     <message>
         <source>used often</source>
-        <translation type="unfinished"></translation>
+        <translation>oft benutzt</translation>
     </message>
     <message>
         <source>{bytes} bytes · {tokens} tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>{bytes} Bytes · {tokens} Tokens</translation>
     </message>
     <message>
         <source>{name} has another size</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} ist anders groß</translation>
     </message>
     <message>
         <source>{name} is cut now</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} ist jetzt gekürzt</translation>
     </message>
     <message>
         <source>{name} is new in it</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} ist neu darin</translation>
     </message>
     <message>
         <source>{name} is not in it any more</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} ist nicht mehr darin</translation>
     </message>
     <message>
         <source>{name} is whole again</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} ist wieder ganz</translation>
     </message>
     <message>
         <source>{name}: {marks}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}: {marks}</translation>
     </message>
     <message>
         <source>{tokens} tokens of its middle are left out</source>
-        <translation type="unfinished"></translation>
+        <translation>{tokens} Tokens aus seiner Mitte fehlen</translation>
     </message>
     <message>
         <source>{used} bytes</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} Bytes</translation>
     </message>
     <message>
         <source>{used} characters</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} Zeichen</translation>
     </message>
     <message>
         <source>{used} files</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} Dateien</translation>
     </message>
     <message>
         <source>{used} lessons</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} Lehren</translation>
     </message>
     <message>
         <source>{used} lines</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} Zeilen</translation>
     </message>
     <message>
         <source>{used} memories</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} Notizen</translation>
     </message>
     <message>
         <source>{used} of {cap} bytes</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} von {cap} Bytes</translation>
     </message>
     <message>
         <source>{used} of {cap} characters</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} von {cap} Zeichen</translation>
     </message>
     <message>
         <source>{used} of {cap} files</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} von {cap} Dateien</translation>
     </message>
     <message>
         <source>{used} of {cap} lessons</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} von {cap} Lehren</translation>
     </message>
     <message>
         <source>{used} of {cap} lines</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} von {cap} Zeilen</translation>
     </message>
     <message>
         <source>{used} of {cap} memories</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} von {cap} Notizen</translation>
     </message>
     <message>
         <source>{used} of {cap} tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} von {cap} Tokens</translation>
     </message>
     <message>
         <source>{used} tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>{used} Tokens</translation>
     </message>
     <message>
         <source>{why}: line {line}</source>
-        <translation type="unfinished"></translation>
+        <translation>{why}: Zeile {line}</translation>
     </message>
 </context>
 <context>
@@ -4757,19 +4827,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>extraction</name>
     <message>
         <source>At work: {holder}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Bei der Arbeit: {holder}.</translation>
     </message>
     <message>
         <source>Extraction by Reverie</source>
-        <translation type="unfinished"></translation>
+        <translation>Extraktion durch Reverie</translation>
     </message>
     <message>
         <source>Last consolidation: {outcome}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzte Konsolidierung: {outcome}.</translation>
     </message>
     <message>
         <source>No thread waits.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Thread wartet.</translation>
     </message>
     <message>
         <source>cancelled</source>
@@ -4777,11 +4847,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>comes next</source>
-        <translation type="unfinished"></translation>
+        <translation>kommt als Nächstes</translation>
     </message>
     <message>
         <source>consolidated</source>
-        <translation type="unfinished"></translation>
+        <translation>konsolidiert</translation>
     </message>
     <message>
         <source>failed</source>
@@ -4789,27 +4859,27 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>kept</source>
-        <translation type="unfinished"></translation>
+        <translation>behalten</translation>
     </message>
     <message>
         <source>left out</source>
-        <translation type="unfinished"></translation>
+        <translation>ausgelassen</translation>
     </message>
     <message>
         <source>reading</source>
-        <translation type="unfinished"></translation>
+        <translation>liest</translation>
     </message>
     <message>
         <source>thinking</source>
-        <translation type="unfinished"></translation>
+        <translation>denkt nach</translation>
     </message>
     <message>
         <source>waiting</source>
-        <translation type="unfinished"></translation>
+        <translation>wartet</translation>
     </message>
     <message>
         <source>writing</source>
-        <translation type="unfinished"></translation>
+        <translation>schreibt</translation>
     </message>
 </context>
 <context>
@@ -4989,11 +5059,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Extraction</source>
-        <translation type="unfinished"></translation>
+        <translation>Extraktion</translation>
     </message>
     <message>
         <source>Handbook of a directory</source>
-        <translation type="unfinished"></translation>
+        <translation>Handbuch eines Verzeichnisses</translation>
     </message>
     <message>
         <source>Harvest</source>
@@ -5037,7 +5107,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Session notes</source>
-        <translation type="unfinished"></translation>
+        <translation>Sitzungsnotizen</translation>
     </message>
     <message>
         <source>Timed out</source>
@@ -5096,7 +5166,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <name>transcripts</name>
     <message>
         <source>Assistant</source>
-        <translation type="unfinished"></translation>
+        <translation>Assistent</translation>
     </message>
     <message>
         <source>Consolidation</source>
@@ -5108,31 +5178,31 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Extraction</source>
-        <translation type="unfinished"></translation>
+        <translation>Extraktion</translation>
     </message>
     <message>
         <source>Put in by the agent</source>
-        <translation type="unfinished"></translation>
+        <translation>Vom Agenten eingefügt</translation>
     </message>
     <message>
         <source>Reasoning</source>
-        <translation type="unfinished"></translation>
+        <translation>Überlegung</translation>
     </message>
     <message>
         <source>Result</source>
-        <translation type="unfinished"></translation>
+        <translation>Ergebnis</translation>
     </message>
     <message>
         <source>Summary of what came before</source>
-        <translation type="unfinished"></translation>
+        <translation>Zusammenfassung des Vorigen</translation>
     </message>
     <message>
         <source>System</source>
-        <translation type="unfinished"></translation>
+        <translation>System</translation>
     </message>
     <message>
         <source>Tool</source>
-        <translation type="unfinished"></translation>
+        <translation>Werkzeug</translation>
     </message>
     <message>
         <source>You</source>
@@ -5152,7 +5222,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>no result</source>
-        <translation type="unfinished"></translation>
+        <translation>kein Ergebnis</translation>
     </message>
     <message>
         <source>running</source>
@@ -5160,31 +5230,31 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>shown from number {number}</source>
-        <translation type="unfinished"></translation>
+        <translation>gezeigt ab Nummer {number}</translation>
     </message>
     <message>
         <source>stale</source>
-        <translation type="unfinished"></translation>
+        <translation>veraltet</translation>
     </message>
     <message>
         <source>sub-agent</source>
-        <translation type="unfinished"></translation>
+        <translation>Unteragent</translation>
     </message>
     <message>
         <source>taken back</source>
-        <translation type="unfinished"></translation>
+        <translation>zurückgenommen</translation>
     </message>
     <message>
         <source>the last line is half-written</source>
-        <translation type="unfinished"></translation>
+        <translation>die letzte Zeile ist halb geschrieben</translation>
     </message>
     <message>
         <source>waiting</source>
-        <translation type="unfinished"></translation>
+        <translation>wartet</translation>
     </message>
     <message>
         <source>{entries} so far</source>
-        <translation type="unfinished"></translation>
+        <translation>bisher {entries}</translation>
     </message>
 </context>
 <context>
@@ -5235,7 +5305,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n entries fall off.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Eintrag fällt weg.</numerusform><numerusform>%n Einträge fallen weg.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n files</source>
@@ -5263,7 +5333,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n lines</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Zeile</numerusform><numerusform>%n Zeilen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n lines would be lost:</source>
@@ -5287,7 +5357,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n more</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n weiterer</numerusform><numerusform>%n weitere</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n notes</source>
@@ -5319,11 +5389,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n things to mend</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Sache zu beheben</numerusform><numerusform>%n Sachen zu beheben</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n threads wait.</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>%n Thread wartet.</numerusform><numerusform>%n Threads warten.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n times</source>
@@ -5415,7 +5485,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>An extraction</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Extraktion</translation>
     </message>
     <message>
         <source>An undo run</source>
@@ -5423,7 +5493,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>An update of the notes</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Aktualisierung der Notizen</translation>
     </message>
     <message>
         <source>Another process hosts the background services: {purpose}, process {pid}.</source>
@@ -5491,15 +5561,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Extraction</source>
-        <translation type="unfinished"></translation>
+        <translation>Extraktion</translation>
     </message>
     <message>
         <source>Extraction {n}</source>
-        <translation type="unfinished"></translation>
+        <translation>Extraktion {n}</translation>
     </message>
     <message>
         <source>Extractions</source>
-        <translation type="unfinished"></translation>
+        <translation>Extraktionen</translation>
     </message>
     <message>
         <source>Global</source>
@@ -5699,7 +5769,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Session notes</source>
-        <translation type="unfinished"></translation>
+        <translation>Sitzungsnotizen</translation>
     </message>
     <message numerus="yes">
         <source>So for %n more.</source>
@@ -5803,11 +5873,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Update of the notes {n}</source>
-        <translation type="unfinished"></translation>
+        <translation>Aktualisierung der Notizen {n}</translation>
     </message>
     <message>
         <source>Updates of session notes</source>
-        <translation type="unfinished"></translation>
+        <translation>Aktualisierungen der Sitzungsnotizen</translation>
     </message>
     <message>
         <source>Versions before 13 June 2026 kept memory here; agents of today do not look here.</source>
@@ -5935,7 +6005,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>fine</source>
-        <translation type="unfinished"></translation>
+        <translation>in Ordnung</translation>
     </message>
     <message>
         <source>from the environment</source>
@@ -5951,7 +6021,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>in %n days</source>
-        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+        <translation><numerusform>in %n Tag</numerusform><numerusform>in %n Tagen</numerusform></translation>
     </message>
     <message>
         <source>in process {pid}, which alone can stop it</source>
@@ -6092,6 +6162,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>say the same</source>
         <translation>sagen dasselbe</translation>
+    </message>
+    <message numerus="yes">
+        <source>seen %n times</source>
+        <translation><numerusform>%n-mal gesehen</numerusform><numerusform>%n-mal gesehen</numerusform></translation>
     </message>
     <message>
         <source>shared by all</source>
