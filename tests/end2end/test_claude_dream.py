@@ -148,6 +148,18 @@ def test_rules_leave_an_index_and_session_notes_alone_and_the_second_run_finds_n
     assert world.dream().outcome == "unchanged"
 
 
+def test_no_dream_touches_what_the_agent_wrote_down_of_a_day(world: World) -> None:
+    day, twin = "logs/2026/08/2026-08-05.md", "logs/2026/08/2026-08-06.md"
+    world.maker.memory(world.cwd, {day: FACT, twin: FACT, "logs/notes.md": topic("notes", body="Other.\n")})
+    before = contents(world.memory / "logs")
+    edit = {"command": "insert", "path": f"/memories/project/{day}", "insert_line": 0, "insert_text": "x\n"}
+    engine = Scripted(edit, delete(day), delete("logs"))
+    assert world.dream(engine).outcome == "unchanged"
+    assert [answer["success"] for answer in engine.answers] == [False] * 3
+    world.dream()
+    assert contents(world.memory / "logs") == before
+
+
 def test_no_engine_deletes_or_renames_an_index_nor_touches_session_notes(world: World) -> None:
     new = {
         "command": "rename",

@@ -96,14 +96,6 @@ def build_parser() -> argparse.ArgumentParser:
                 "--probe", action="store_true", help="ask the model for real (one tool call; may cost)"
             )
             command.add_argument("--fix", metavar="CHECK", help="apply the fix of this check, look again")
-        if name == "context":
-            command.add_argument(
-                "--session",
-                metavar="ID",
-                dest="workspace",
-                default=argparse.SUPPRESS,
-                help="a session of the home, where the agent calls its workspaces so",
-            )
         if name == "failures":
             _add_failures(command)
         if name == "homes":
@@ -192,3 +184,11 @@ def _add_context(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
     absent = argparse.SUPPRESS if suppress else None
     parser.add_argument("--workspace", metavar="ID", default=absent, help="a workspace of the home")
     parser.add_argument("--project", metavar="PATH", default=absent, help="a project of the home")
+    if suppress:
+        parser.add_argument(
+            "--session",
+            metavar="ID",
+            dest="workspace",
+            default=absent,
+            help="a session of the home, where the agent calls its workspaces so",
+        )

@@ -52,6 +52,10 @@ def the_context(parts: HomeParts, workspace: str | None, project: str | None) ->
         context = home.context(
             workspace_id=workspace, project_path=project, project_given=project is not None
         )
+        if project is None and context.project_path:
+            learned = home.learn(context.project_path)
+            if learned != context.project_path:
+                context = home.context(workspace_id=workspace, project_path=learned, project_given=True)
         on_disk = {root.key for root in home.roots()}
         if workspace not in {found.id for found in known} and f"workspace/{workspace}" not in on_disk:
             raise Ambiguous(
@@ -61,7 +65,7 @@ def the_context(parts: HomeParts, workspace: str | None, project: str | None) ->
             )
         return context
     if project is not None:
-        return home.context(project_path=project, project_given=True)
+        return home.context(project_path=home.learn(project), project_given=True)
     workspaces = home.contents().workspaces()
     if len(workspaces) > 1:
         raise Ambiguous(

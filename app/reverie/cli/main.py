@@ -222,10 +222,14 @@ def _status(session: Session) -> int:
     parts = session.home()
     context = session.context(parts)
     status = status_of(parts.coverage.load(), context, now=session.clock())
+    agent = parts.home.agent_status(context)
     if session.as_json:
-        print_json(status.as_json())
+        told = [
+            {"label": line.label, "text": line.text, "state": line.state, "at": line.at} for line in agent
+        ]
+        print_json({**status.as_json(), **({"agent": told} if told else {})})
     else:
-        print_text("\n".join(status_lines(status, now=session.clock())))
+        print_text("\n".join(status_lines(status, agent, now=session.clock())))
     for problem in status.problems:
         answers.trouble(problem)
     return DONE

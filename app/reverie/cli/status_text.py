@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from reverie.cli.answers import printable
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.dream.coverage import Status
+from reverie.homes.base import StatusLine
 
 _MINUTE_MS = 60_000
 
 
-def status_lines(status: Status, *, now: int) -> Iterator[str]:
-    """One line a scope, then the harvest; "never" only where there could have been a run."""
+def status_lines(status: Status, agent: Iterable[StatusLine] = (), *, now: int) -> Iterator[str]:
+    """One line a scope, then the harvest, then what the agent says of its own jobs; "never" only where there
+    could have been a run."""
     yield _line("Workspace", status.workspace_record, now)
     if status.project_available:
         yield _line("Project", status.project_record, now)
@@ -25,6 +27,9 @@ def status_lines(status: Status, *, now: int) -> Iterator[str]:
         at = harvest.get("completedAt") or harvest["startedAt"]
         error = f" ({printable(str(harvest['error']))})" if harvest.get("error") else ""
         yield f"Harvest: {ago(now - at)}, {harvest['status']}, {harvest['acceptedCandidates']} kept{error}"
+    for line in agent:
+        age = "" if line.at is None or line.at > now else f" ({ago(now - line.at)})"
+        yield f"{line.label}: {printable(line.text)}{age}"
 
 
 def ago(age_ms: float) -> str:

@@ -26,6 +26,9 @@ from reverie.memory.usage import Usage, UsageLog
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails
 from reverie.runs.journal import PlannedChange
 
+_KEPT: Mapping[str, str] = {"notes": "the notes of a session", "log": "the log of a day"}
+"""What no dream touches, by the role of its file."""
+
 
 @dataclass(frozen=True, slots=True)
 class _ScopeOverlay:
@@ -104,7 +107,7 @@ class DreamOverlay:
                 if self._home.file_rule(overlay.root, entry.rel).kind != "editable":
                     continue
                 role = self._home.file_role(overlay.root, entry.rel)
-                if role == "notes":
+                if role in _KEPT:
                     continue
                 path = memory_path(overlay.root.scope, entry.rel)
                 text = self._text(overlay, entry.rel)
@@ -202,15 +205,15 @@ class DreamOverlay:
         overlay = next((found for found in self._scopes.values() if found.root.scope is path.scope), None)
         if overlay is None or not path.segments:
             return ""
-        if self._home.file_role(overlay.root, path.rel) == "notes":
-            return f"{path} holds the notes of a session, which a run like this leaves alone."
+        if kept := _KEPT.get(self._home.file_role(overlay.root, path.rel)):
+            return f"{path} holds {kept}, which a run like this leaves alone."
         if command not in ("delete", "rename"):
             return ""
         for entry in overlay.files.walk().entries:
             if entry.kind == "file" and (entry.rel == path.rel or entry.rel.startswith(f"{path.rel}/")):
                 role = self._home.file_role(overlay.root, entry.rel)
                 if role != "memory":
-                    what = "an index" if role == "index" else "the notes of a session"
+                    what = _KEPT.get(role, "an index")
                     return f"{path} is or holds {what}, which no run deletes or renames."
         return ""
 

@@ -143,9 +143,9 @@ class FileRule:
 EDITABLE = FileRule()
 
 
-FileRole = Literal["memory", "index", "notes"]
+FileRole = Literal["memory", "index", "notes", "log"]
 """What a file is to a dream. `index`: lists the others and follows them; never merged, renamed or deleted.
-`notes`: those of one session, which no dream touches."""
+`notes`: those of one session, `log`: what the agent wrote down of a day; no dream touches either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -532,6 +532,10 @@ class Home(Protocol):
 
     def source_title(self, source: Source) -> str:
         """The title, if need be by reading the beginning of the transcript; empty where it has none."""
+
+    def learn(self, project_path: str) -> str:
+        """What a listed project is called once its own files were asked, if only they tell; somebody asked
+        for it. What was learned is kept in Reverie's cache."""
 
     def source_told(self, source: Source) -> Source:
         """The source with all that the beginning of the transcript tells: title, project, state."""

@@ -41,7 +41,7 @@ from reverie.homes.base import (
 from reverie.homes.claude_companions import companions
 from reverie.homes.claude_essence import essence
 from reverie.homes.claude_index import INDEX
-from reverie.homes.claude_names import DIRECTORY, KIND
+from reverie.homes.claude_names import DAILY_LOG, DIRECTORY, KIND
 from reverie.homes.claude_places import (
     Machine,
     canonical_root,
@@ -95,9 +95,13 @@ class ClaudeHome(PlainHome):
         problems = list(settings_problems(self._root))
         directories = self._listed(problems)
         projects: dict[str, list[Workspace]] = {}
+        known = {one.name: self._known.paths(one.name) for one in directories}
+        owned = {name: list(dict.fromkeys(map(canonical_root, paths))) for name, paths in known.items()}
+        # A repository that only its worktrees tell of has its memory in a directory that tells nothing.
+        roots = {self._stores.directory_of(root): root for found in owned.values() for root in found}
         for one in directories:
-            paths = self._known.paths(one.name)
-            owners = list(dict.fromkeys(map(canonical_root, paths))) or [str(one.path)]
+            paths = known[one.name]
+            owners = owned[one.name] or [roots.get(one.name, str(one.path))]
             if len(paths) > 1:
                 problems.append(
                     f"projects/{one.name} is the directory of several: {', '.join(paths)}. Their names differ"
@@ -170,6 +174,8 @@ class ClaudeHome(PlainHome):
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         if root.scope is Scope.WORKSPACE:
             return "notes"
+        if root.scope is Scope.PROJECT and DAILY_LOG.fullmatch(rel):
+            return "log"
         return "index" if rel.rpartition("/")[2] == INDEX else "memory"
 
     def essence(self, text: str) -> Essence:
@@ -285,9 +291,9 @@ class ClaudeHome(PlainHome):
         return title
 
     def learn(self, project_path: str) -> str:
-        """What a project is called once its newest transcripts were asked; `project_path` as listed."""
+        """What a project is called once its newest transcripts were asked, where nothing else tells."""
         own = Path(project_path)
-        if own.parent == self._stores.projects:
+        if own.parent == self._stores.projects and not self._known.paths(own.name):
             for one in self._listed([], (own.name,)):
                 self._known.learn(one.name, (each.transcript for each in one.sessions if each.transcript))
         return self._project(project_path)

@@ -1,5 +1,5 @@
 """What Claude Code says of its own consolidation of a memory directory, in words (formats/claude-code.md
-section 5), and whether it loads that memory at all.
+section 5), whether it loads that memory at all, and whether it looks through all of it (section 4).
 
 The file is read by `claude_lock`. Threading: any thread but the GUI's. Failure: what cannot be read counts as
 never.
@@ -7,13 +7,18 @@ never.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from reverie.homes.base import Scope, StatusLine
+from reverie.homes.claude_index import INDEX
 from reverie.homes.claude_lock import LOCK_NAME, LockState, read_lock
 
 _LABEL = "Claude Code consolidation"
 _SLACK_MS = 60_000
+MOST_SCANNED = 200
+"""Memories of which the agent reads the description when it looks for some: those changed last."""
+_COUNTED = 10_000
 
 
 def status_lines(directory: Path, off: str, now_ms: int) -> tuple[StatusLine, ...]:
@@ -22,7 +27,24 @@ def status_lines(directory: Path, off: str, now_ms: int) -> tuple[StatusLine, ..
     if off:
         text = f"Switched off ({off}). The files stay, and are not loaded."
         found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
+    memories = _memories(directory)
+    if memories > MOST_SCANNED:
+        text = (
+            f"{memories:,} memories; the agent looks through the {MOST_SCANNED} changed last, and finds the"
+            " others by the index only."
+        )
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
     return tuple(found)
+
+
+def _memories(directory: Path) -> int:
+    """The files that the agent looks through, links to directories not followed; counted up to a bound."""
+    count = 0
+    for _folder, _folders, names in os.walk(directory):
+        count += sum(name.endswith(".md") and name != INDEX for name in names)
+        if count > _COUNTED:
+            break
+    return count
 
 
 def _of(lock: LockState, now_ms: int) -> StatusLine:

@@ -152,6 +152,9 @@ class PlainHome:
     def source_title(self, source: Source) -> str:
         return source.title
 
+    def learn(self, project_path: str) -> str:
+        return project_path
+
     def source_told(self, source: Source) -> Source:
         return replace(source, title=self.source_title(source))
 

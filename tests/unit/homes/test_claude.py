@@ -426,6 +426,17 @@ def test_the_lock_tells_of_the_last_consolidation(
     assert home.agent_status(home.context(project_path="/no/memory")) == ()
 
 
+def test_memories_beyond_the_200_that_the_agent_looks_through_are_told(maker: ClaudeHomeMaker) -> None:
+    maker.memory(GONE, {"MEMORY.md": "", **{f"sub/{n}.md": "x" for n in range(200)}, "picture.png": b""})
+    home = maker.home()
+    context = home.context(project_path=GONE)
+    assert len(home.agent_status(context)) == 1
+    maker.memory(GONE, {"one-more.md": "x"})
+    told = home.agent_status(context)[-1]
+    assert (told.scope, told.state) == (Scope.PROJECT, "warn")
+    assert told.text.startswith("201 memories; the agent looks through the 200 changed last")
+
+
 # Transcripts
 
 

@@ -1,0 +1,64 @@
+"""The command line on a home of Claude Code: a session that is asked for finds its project, and the agent's
+own jobs are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.benches import contents
+from helpers.claude_home import ClaudeHomeMaker, session_id
+from reverie.cli import main
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> ClaudeHomeMaker:
+    return ClaudeHomeMaker(tmp_path)
+
+
+def told(maker: ClaudeHomeMaker, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    options = ["--home", str(maker.root), "--profile", str(maker.user.parent / "profile"), "--json"]
+    assert main([words[0], *options, *words[1:]]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def names(tree: Any) -> list[str]:
+    project = next(root for root in tree if root["scope"] == "project")
+    return [child["name"] for child in project["children"]]
+
+
+def test_a_session_that_is_asked_for_finds_the_memory_of_its_repository_though_nothing_was_typed(
+    maker: ClaudeHomeMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main_one = maker.repository("shop")
+    worktree = maker.worktree(main_one, "shop-wt")
+    maker.memory(main_one, {"MEMORY.md": "", "cart.md": "x"})
+    maker.session(worktree, 1)
+    maker.file("settings.json", "{}")
+    before = contents(maker.user)
+    assert names(told(maker, capsys, "tree", "--session", session_id(1))) == ["MEMORY.md", "cart.md"]
+    unknown = str(maker.directory(worktree))
+    assert names(told(maker, capsys, "tree", "--project", unknown)) == ["MEMORY.md", "cart.md"]
+    (listed,) = told(maker, capsys, "homes")[0]["projects"]
+    assert listed["path"] == str(main_one), "what was learned is kept"
+    assert contents(maker.user) == before
+
+
+def test_the_status_tells_of_the_agents_own_consolidation(
+    maker: ClaudeHomeMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    maker.typed("/work/gone")
+    maker.session("/work/gone", 1)
+    maker.memory("/work/gone", {"MEMORY.md": "", ".consolidate-lock": "999999999"})
+    status = told(maker, capsys, "status", "--session", session_id(1))
+    assert status["projectRecord"] is None
+    (line,) = status["agent"]
+    assert line["text"] == "Begun by process 999999999, which has ended."
+    assert line["at"] > 0
+    assert main(["status", "--home", str(maker.root), "--profile", str(maker.user.parent / "profile")]) == 0
+    assert "Claude Code consolidation: Begun by process 999999999, which has ended. (just now)" in (
+        capsys.readouterr().out
+    )
