@@ -35,7 +35,9 @@ def notes(session: Session) -> int:
             print_text(f"Run {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
     if outcome.succeeded:
         return DONE
-    answers.trouble(" ".join(part for part in (outcome.text, outcome.next_step) if part))
+    # The sentence may hold the next step already.
+    step = "" if outcome.next_step in outcome.text else outcome.next_step
+    answers.trouble(" ".join(part for part in (outcome.text, step) if part))
     return FAILED
 
 

@@ -87,7 +87,8 @@ def structure_break(before: str, after: str) -> str:
     what and where they were."""
     old, new = structure_of(before), structure_of(after)
     if old == new:
-        return ""
+        moved = bool(old) and _preamble(before) != _preamble(after)
+        return "The text above the first header was changed." if moved else ""
     names, now = [name for name, _ in old], [name for name, _ in new]
     for name in names:
         if now.count(name) < names.count(name):
@@ -99,6 +100,12 @@ def structure_break(before: str, after: str) -> str:
         return "The sections stand in another order."
     changed = next(name for (name, told), (_, said) in zip(old, new, strict=True) if told != said)
     return f"The description under {changed[:80]!r} was changed."
+
+
+def _preamble(text: str) -> str:
+    """What stands above the first header, which belongs to no section; blank space aside."""
+    match = re.search(r"^\ufeff?# ", text, re.MULTILINE)
+    return text[: match.start() if match else 0].strip()
 
 
 def problems_of(text: str, template: str) -> tuple[NotesProblem, ...]:
