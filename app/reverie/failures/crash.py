@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from reverie.failures.redact import Places, redact_value
+from reverie.failures.redact import Places, redact_text, redact_value
 from reverie.homes.loki_names import CRASH_NAME
 from reverie.homes.loki_records import moment, read_object, text_of
 
@@ -79,7 +79,8 @@ def _scrubbed(raw: object, places: Places) -> dict[str, Any]:
         raise TypeError("no record")
     clean, count = redact_value(raw, places)
     before = raw.get("redactions_count")
-    error_class = error_class_of(clean.get("error_class"))
+    # What is left out of a class joins what it stood between: so that is looked at, too.
+    error_class = error_class_of(redact_text(error_class_of(clean.get("error_class")), places)[0])
     listed = clean.get("stack_signature")
     signature = _symbols(listed) if isinstance(listed, list) else signature_of(text_of(clean.get("stack")))
     return {

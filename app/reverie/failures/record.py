@@ -134,7 +134,7 @@ def _entry(
         raw = read_object(path, problems)
         if raw is None and failure.crash is not None and not problems:
             problems.append(f"{path}: there is no such file.")
-    phase = phase_of(failure.phase) or redact_text(failure.phase.upper(), places)[0]
+    phase = _phase(failure, places)
     found = None if raw is None else scrubbed(raw, places)
     entry = error_entry(found, phase, failure.exit_code)
     if path is None or raw is None or found is None or found == minimal():
@@ -153,7 +153,7 @@ def _episode(
     """An episode as the agent spells it, its keys in its order."""
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
     goal = redact_text(failure.goal, places)[0][:_GOAL_CHARS]
-    phase = phase_of(failure.phase) or redact_text(failure.phase.upper(), places)[0]
+    phase = _phase(failure, places)
     return {
         "id": f"ep-{at:%Y-%m-%d}-{os.urandom(4).hex()}",
         "task_id": redact_text(failure.task_id, places)[0] or f"hook-{at:%Y%m%d%H%M%S}",
@@ -172,6 +172,12 @@ def _episode(
         "importance": 0.5,
         "access_count": 0,
     }
+
+
+def _phase(failure: Failure, places: Places) -> str:
+    """In upper case, as the agent spells any; redacted before, because paths and tokens are told by case."""
+    said = " ".join(failure.phase.split())
+    return phase_of(said) or redact_text(said, places)[0].upper()
 
 
 def _store(memory: Path, episode: dict[str, Any]) -> Path:

@@ -11,6 +11,7 @@ Pure; time is linear in the text (patterns begin behind a boundary and consume p
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,8 @@ _AWS_SECRET = re.compile(
 _HEADER = re.compile(
     r"""(?ix)(?<![A-Za-z0-9-])((?:proxy-)?authorization|set-cookie|cookie)(\\{0,4}["']?\s{0,4}[:=]\s{0,4})
         (?:(\\{0,4}["'])((?:bearer|basic|digest|negotiate|token|apikey)\s{1,4})?+(?!\[REDACTED)[^"'\r\n\\]++
-         | ((?:bearer|basic|digest|negotiate|token|apikey)[ \t]{1,4})?+(?!\[REDACTED)[^\s"'][^\r\n]*+)"""
+         | ((?:bearer|basic|digest|negotiate|token|apikey)(?:\r?\n)?[ \t]{1,16})?+
+           (?!\[REDACTED)[^\s"'][^\r\n]*+)"""
 )
 _TOKENS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"sk-ant-[A-Za-z0-9_-]{20,}+"), "ANTHROPIC_KEY"),
@@ -43,8 +45,12 @@ _TOKENS: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 _BEARER = re.compile(r"(?i)(?<![A-Za-z0-9_-])(bearer)\s{1,4}[A-Za-z0-9._~+/=-]{20,}+")
 _ADDRESS = re.compile(
-    r"""(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s/:@"'<>]{0,256}+):(?!\[REDACTED)[^\s/"'<>]{1,512}@"""
+    r"""(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s/:@"'<>]{0,256}+)
+        :(?!\[REDACTED|\d{1,5}[/?#])[^\s"'<>]{1,512}@""",
+    re.VERBOSE,
 )
+_NAMELESS = re.compile(r"""(?i)(?<![a-z0-9+.-])(https?://)(?!\[REDACTED)[^\s/:@"'<>]{12,512}+@""")
+_USER_OPTION = re.compile(r"""(?<![\w-])((?:-u|--user)[ =]["']?[^\s:"']{1,64}+):(?!\[REDACTED)[^\s"']++""")
 _SECRET_WORDS = (
     "(?:PASSPHRASE|PASSWORD|PASSWD|PWD|SECRET|TOKEN|API[_ -]?KEY|PRIVATE[_-]?KEY|DB_?PASS"
     "|CREDENTIAL|AUTH(?!OR))"
@@ -52,20 +58,22 @@ _SECRET_WORDS = (
 _SECRET_NAME = re.compile(rf"(?i)[\w.-]{{0,100}}{_SECRET_WORDS}[\w.-]{{0,100}}")
 _ASSIGNMENT = re.compile(
     rf"""(?ix)(?<![\w.-])([\w.-]{{0,100}}?{_SECRET_WORDS}[\w.-]{{0,100}}+)
-        (\\{{0,4}}["'`]?\s{{0,4}}[:=]{{1,2}}>?\s{{0,4}})
+        (\\{{0,4}}["'`]?\s{{0,4}}(?:[:=]{{1,2}}>?|>)\s{{0,16}})
         (?!\[REDACTED|bearer\s|basic\s)
-        (?: (\\{{0,4}})"(?:[^"\\\r\n]|\\(?!")[^\r\n])*+\\{{0,4}}" | '(?:[^'\\\r\n]|\\.)*+' | `[^`\r\n]*+`
-          | [^\s,;&"'`)}}\]]++ )"""
+        (?: \\{{1,4}}"(?:[^"\\\r\n]|\\(?!")[^\r\n])*+\\{{0,4}}" | "(?:[^"\\\r\n]|\\.)*+"
+          | \{{[^{{}}]{{0,500}}+\}} | \[[^\[\]]{{0,500}}+\] | '(?:[^'\\\r\n]|\\.)*+' | `[^`\r\n]*+`
+          | [^\s,;&"'`)}}\]]++ | ["'][^\r\n]++ )"""
 )
 _USER_PLACES = re.compile(
-    r"""(?:/(?:Users|home)/|(?i:[A-Z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/)))
-        (?:[^\\/:*?"<>|\r\n]{1,64}(?=[\\/])|[^\\/\s"'`:;,()<>|\[\]{}]++)""",
+    r"""(?:(?i:(?:[A-Z]:)?(?:\\{1,4}|/)(?:Users|home)(?:\\{1,4}|/))|(?<![\w-])-(?:Users|home)-)
+        (?!\.{1,2}[\\/])(?:[^\\/:*?"<>|\r\n]{1,64}(?=[\\/])|[^\\/\s"'`:;,()<>|\[\]{}]++)""",
     re.VERBOSE,
 )
-_MAIL = re.compile(r"(?<![\w.%+'-])[\w.%+'-]++@[\w-]++(?:\.[\w-]++)++")
+_MAIL = re.compile(r"""(?:(?<![\w.%+'-])[\w.%+'-]++|"[^"\r\n]{1,64}")@[\w-]++(?:\.[\w-]++)++""")
 _IPV4 = re.compile(r"(?<!\d)(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?!\d)")
+_IP_NAME = re.compile(r"(?i)(?<![a-z0-9])ip(?:-\d{1,3}){4}(?!\d)")
 _IPV6 = re.compile(
-    r"(?<![0-9A-Za-z_:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}+(?:\.\d{1,3}){0,3}"
+    r"(?<![0-9A-Za-z:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}+(?:\.\d{1,3}){0,3}"
 )
 _HOSTED = re.compile(
     r"""(?i)(?:\[REDACTED:EMAIL\]|(?<![\w.-])(?:[\w-]{1,40}\.){0,3}(?:github|gitlab|bitbucket|codeberg)\.(?:com|org))
@@ -73,6 +81,10 @@ _HOSTED = re.compile(
     re.VERBOSE,
 )
 _MARK = re.compile(r"\[REDACTED(?::[A-Z_]+)?\]?")
+_ESCAPE = re.compile(r"%([2-7][0-9A-Fa-f])|\\{1,4}u00([2-7][0-9A-Fa-f])")
+_SLASHES = re.compile(r"\\{1,4}/|(?<![:/])/(?:\.?/)++")
+_SPELLINGS = 3
+"""Disguises within each other that are looked through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,36 +98,64 @@ class Places:
 
 
 def redact_text(text: str, places: Places) -> tuple[str, int]:
-    """The text without what is private, and how many things were taken out."""
-    count = 0
-    for rule in _rules(places):
-        text, done = rule(text)
-        count += done
-    return text, count
+    """The text without what is private, and how many things were taken out. A text that hides something in
+    another spelling (escapes, invisible characters, wide letters) comes back plainly spelt."""
+    rules = _rules(places)
+    clean, count = _ruled(text, rules)
+    plain = clean
+    for _ in range(_SPELLINGS):
+        before, plain = plain, _plainly(plain)
+        if plain == before:
+            break
+        found, more = _ruled(plain, rules)
+        if more:
+            clean = plain = found
+            count += more
+    return clean, count
 
 
 def redact_value(value: Any, places: Places) -> tuple[Any, int]:
-    """`redact_text` for every string and key in a JSON value. What stands under a secret's name goes, too."""
+    """`redact_text` for every string and key in a JSON value. What stands under a secret's name goes, too,
+    however deep."""
+    return _redacted(value, places, under_secret=False)
+
+
+def _redacted(value: Any, places: Places, *, under_secret: bool) -> tuple[Any, int]:
     if isinstance(value, str):
+        if under_secret and value and not _MARK.fullmatch(value):
+            return MARK, 1
         return redact_text(value, places)
     if isinstance(value, list):
-        items = [redact_value(item, places) for item in value]
+        items = [_redacted(item, places, under_secret=under_secret) for item in value]
         return [item for item, _ in items], sum(done for _, done in items)
     if not isinstance(value, Mapping):
         return value, 0
     count, found = 0, {}
     for key, item in value.items():
         name, in_key = redact_text(str(key), places)
-        if isinstance(item, str) and item and not _MARK.fullmatch(item) and _SECRET_NAME.fullmatch(str(key)):
-            kept, done = MARK, 1
-        else:
-            kept, done = redact_value(item, places)
-        found[name] = kept
+        is_secret = under_secret or _SECRET_NAME.fullmatch(str(key)) is not None
+        found[name], done = _redacted(item, places, under_secret=is_secret)
         count += in_key + done
     return found, count
 
 
 _Rule = Callable[[str], tuple[str, int]]
+
+
+def _ruled(text: str, rules: list[_Rule]) -> tuple[str, int]:
+    count = 0
+    for rule in rules:
+        text, done = rule(text)
+        count += done
+    return text, count
+
+
+def _plainly(text: str) -> str:
+    """The text without one layer of disguise: what a reader or a program would take it for."""
+    shown = "".join(char for char in text if unicodedata.category(char) != "Cf")
+    shown = unicodedata.normalize("NFKC", shown)
+    shown = _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), shown)
+    return _SLASHES.sub("/", shown)
 
 
 def _rules(places: Places) -> list[_Rule]:
@@ -127,18 +167,23 @@ def _rules(places: Places) -> list[_Rule]:
         *(_plain(pattern, f"[REDACTED:{label}]") for pattern, label in _TOKENS),
         _plain(_BEARER, rf"\1 {MARK}"),
         _plain(_ADDRESS, rf"\1:{MARK}@"),
+        _plain(_NAMELESS, rf"\1{MARK}@"),
+        _plain(_USER_OPTION, rf"\1:{MARK}"),
         _plain(_ASSIGNMENT, rf"\1\2{MARK}"),
     ]
     for place, short in ((places.project, "."), (places.home, "~")):
         rules += [_place(spelling, short) for spelling in _spellings(place)]
+        rules += _named_after(place, short)
     rules += [
         _plain(_USER_PLACES, "~"),
         _plain(_MAIL, "[REDACTED:EMAIL]"),
         _ipv6,
         _plain(_IPV4, "[REDACTED:IP]"),
+        _plain(_IP_NAME, "[REDACTED:IP]"),
         _plain(_HOSTED, "[REDACTED:REPO]"),
     ]
-    rules += [_repository(name) for name in sorted(places.repository, key=len, reverse=True) if name]
+    names = sorted(places.repository, key=len, reverse=True)
+    rules += [_repository(name) for name in names if name.strip("-_. ")]
     return [*rules, _anything_else]
 
 
@@ -157,7 +202,10 @@ def _headers(text: str) -> tuple[str, int]:
 def _spellings(place: str) -> list[str]:
     """A directory as it may stand in a text; the root of the disk is none."""
     trimmed = place.rstrip("/\\")
-    return [trimmed, trimmed.replace("\\", "\\\\")] if len(trimmed) > 1 and "\\" in trimmed else [trimmed]
+    found = [trimmed]
+    if len(trimmed) > 1 and "\\" in trimmed:
+        found.append(trimmed.replace("\\", "\\\\"))
+    return found
 
 
 def _place(directory: str, short: str) -> _Rule:
@@ -166,9 +214,19 @@ def _place(directory: str, short: str) -> _Rule:
     return _plain(re.compile(re.escape(directory) + r"(?![\w-])"), short)
 
 
+def _named_after(place: str, short: str) -> list[_Rule]:
+    """A directory as Claude Code and others name directories after it."""
+    name = re.sub(r"[^A-Za-z0-9]", "-", place.rstrip("/\\"))
+    if name.count("-") < 2:
+        return []  # `-root` is an option, too
+    return [_plain(re.compile(rf"(?<![\w-]){name}(?![A-Za-z0-9])"), short)]
+
+
 def _repository(name: str) -> _Rule:
-    """A name of the repository wherever it stands as a word of its own, but in a mark."""
-    pattern = re.compile(rf"(?i)(\[REDACTED(?::[A-Z_]+)?\])|(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])")
+    """A name of the repository wherever it stands as a word of its own, but in a mark; a module of that name
+    has other joints, or none."""
+    joined = "[-_. ]?".join(re.escape(part) for part in re.split(r"[-_. ]+", name) if part)
+    pattern = re.compile(rf"(?i)(\[REDACTED(?::[A-Z_]+)?\])|(?<![A-Za-z0-9]){joined}(?![A-Za-z0-9])")
 
     def rule(text: str) -> tuple[str, int]:
         count = 0

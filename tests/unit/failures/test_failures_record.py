@@ -229,6 +229,17 @@ def test_nothing_private_is_stored(maker: LokiMaker) -> None:
     assert not [word for word in private if word in block(maker)]
 
 
+def test_a_phase_is_redacted_before_it_is_spelt_in_upper_case(maker: LokiMaker) -> None:
+    token = "ghp_" + "a1" * 12
+    done = recorded(maker, phase=f"act in {maker.project}/x of /home/bob\nwith {token}")
+    assert stored(done)["context"]["phase"] == "ACT IN ./X OF ~ WITH [REDACTED:GITHUB_TOKEN]"
+    for path in maker.memory.rglob("*.json"):
+        told = path.read_text().lower()
+        assert token not in told
+        assert "bob" not in told
+        assert "people" not in told
+
+
 def test_a_memory_root_elsewhere_is_obeyed(maker: LokiMaker, tmp_path: Path) -> None:
     done = recorded(maker, {"LOKI_MEMORY_BASE_PATH": str(tmp_path / "shared")})
     assert done.path is not None

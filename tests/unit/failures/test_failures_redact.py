@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.planted import PLACES, many_survivors, survivors
+from reverie.failures.crash import scrubbed
 from reverie.failures.redact import Places, redact_text, redact_value
 
 A20, A30, A40 = (
@@ -156,6 +159,91 @@ def test_keys_and_what_stands_under_a_secrets_name_are_redacted() -> None:
 
 def test_the_root_of_the_disk_is_no_private_place() -> None:
     assert redact_text("/usr/lib", Places("/", "/"))[0] == "/usr/lib"
+
+
+B24 = "Ab1" * 8
+DISGUISED: list[tuple[str, str]] = [
+    # characters that nobody sees, wide ones, escapes
+    (f"ghp_\u200b{B24}", B24),
+    (f"gh\u00adp_{B24}", B24),
+    ("ada＠example.com", "example"),
+    ("ａｄａ@ｅｘａｍｐｌｅ.com", "ｅｘａｍｐｌｅ"),
+    ("10．1．2．3", "10．1"),
+    ("10.1.\u200b2.3", "10.1"),
+    ("１０.０.０.１", "１０"),
+    (r"\/home\/bob\/x", "bob"),
+    (r"\/srv\/people\/ada\/x", "people"),
+    ("%2Fhome%2Fbob%2Fx", "bob"),
+    ("%252Fhome%252Fbob%252Fx", "bob"),
+    ("ada%40example.com", "example"),
+    (r"ada\u0040example.com", "example"),
+    # places
+    ("//home//bob/x", "bob"),
+    ("/home/./bob/x", "bob"),
+    ("/srv//people/./ada/x", "people"),
+    ("/HOME/bob", "bob"),
+    (r"\\host\Users\bob\x", "bob"),
+    ("-srv-people-ada-x", "people"),
+    ("~/.claude/projects/-home-bob-src/x", "bob"),
+    # the repository by other joints
+    ("night_bus.main", "bus"),
+    ("NightBus.run", "Bus"),
+    ("nightbus", "bus"),
+    # what stands further away from its name
+    ('{"password": ["hunter2", "b"]}', "hunter2"),
+    ('{"password": {"value": "hunter2"}}', "hunter2"),
+    ("password:\n    hunter2", "hunter2"),
+    ("<password>hunter2</password>", "hunter2"),
+    ("Authorization: Bearer\n  hunter2", "hunter2"),
+    (r'password="hun\"ter2"', "ter2"),
+    (r"{\"password\":\"hunter2\"}", "hunter2"),
+    ('password="hunter2', "hunter2"),
+    ("curl -u bob:hunter2 x", "hunter2"),
+    ("amqp://u:p/hunter2@h", "hunter2"),
+    (f"https://{B24}@h/x", B24),
+    # addresses
+    ("host_2001:db8::1", "db8"),
+    ("ip-10-1-2-3.internal", "10-1"),
+    ('"ada l"@example.com', "example"),
+    ("ada@[10.1.2.3]", "10.1"),
+]
+
+
+@pytest.mark.parametrize(("text", "private"), DISGUISED)
+def test_what_is_disguised_is_redacted_too_and_once(text: str, private: str) -> None:
+    clean, count = redact_text(f"see {text} there", PLACES)
+    assert private not in clean
+    assert count > 0
+    assert redact_text(clean, PLACES)[0] == clean
+    assert clean.startswith("see ")
+
+
+@pytest.mark.parametrize(("text", "private"), DISGUISED)
+def test_no_disguise_comes_through_the_form_of_a_record(text: str, private: str) -> None:
+    for raw in (
+        {"error_class": text},
+        {"stack_signature": [text]},
+        {"stack": f'  File "x", line 1, in {text}\n'},
+        {"os": text, "loki_version": text, "rarv_phase": text},
+    ):
+        told = json.dumps({**scrubbed(raw, PLACES), "fingerprint": ""}, ensure_ascii=False)
+        letters = "".join(char for char in private if char.isalnum() or char in "_.:-")
+        assert private not in told
+        assert letters not in told
+
+
+@pytest.mark.parametrize(
+    "text", ["100 % \\/ done：ｏｋ", "a\u200bb", r"C:\temp", "50%25 of it", "// a comment"]
+)
+def test_a_text_without_secrets_keeps_its_spelling(text: str) -> None:
+    assert redact_text(text, PLACES) == (text, 0)
+
+
+def test_what_is_under_a_secrets_name_goes_however_deep() -> None:
+    value = {"credentials": {"list": ["a b", {"x": "y"}], "count": 3}}
+    assert redact_value(value, PLACES)[0] == {
+        "credentials": {"list": ["[REDACTED]", {"x": "[REDACTED]"}], "count": 3}
+    }
 
 
 def test_nothing_that_is_planted_survives() -> None:
