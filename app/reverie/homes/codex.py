@@ -36,9 +36,10 @@ from reverie.homes.base import (
     StatusLine,
     WatchedPlace,
 )
+from reverie.homes.codex_database import database_places
 from reverie.homes.codex_jobs import jobs_of, read_memory_books, status_lines
-from reverie.homes.codex_names import BUCKET, KIND, bucket_of, database_names, normalised_cwd
-from reverie.homes.codex_threads import Thread, read_books, source_of, threads
+from reverie.homes.codex_names import BUCKET, KIND, USER_BUCKET, bucket_of, database_names, normalised_cwd
+from reverie.homes.codex_threads import Books, Thread, read_books, source_of, threads
 from reverie.homes.plain import PlainHome, no_workspace
 from reverie.homes.reading import directory_names, file_names, is_directory, is_file, read_regular
 from reverie.transcripts.reading import ReadableTranscript
@@ -53,7 +54,9 @@ CAPS = Caps(
 """The agent has no caps of this kind; these keep one huge file from being taken for a note."""
 
 _HEADER_BYTES = 4096
-_TRACES_LOOKED_AT = 3
+_TRACES_LOOKED_AT = 50
+_ROLLOUTS_LOOKED_AT = 500
+_HEAD_CHANGES_BYTES = 1 << 16
 _CONFIG_BYTES = 4 << 20
 _INSTRUCTIONS = ("AGENTS.md", "AGENTS.override.md")
 _FROM_ROLLOUTS = "Codex writes this file from the rollouts again and again; a change would be lost."
@@ -78,15 +81,14 @@ class CodexHome(PlainHome):
     def contents(self) -> HomeContents:
         self._require_available()
         problems: list[str] = []
-        owners = self._owners(problems)
+        known_cwds = self._known_cwds(problems)
+        owners = self._owners(known_cwds, problems)
         projects = [
             Project(path, _name(path, bucket), ())
             for bucket, path in sorted(owners.items(), key=lambda pair: (pair[1].casefold(), pair[0]))
         ]
         known = set(owners.values())
-        projects += [
-            Project(cwd, _name(cwd, ""), ()) for cwd in self._known_cwds(problems) if cwd not in known
-        ]
+        projects += [Project(cwd, _name(cwd, ""), ()) for cwd in known_cwds if cwd not in known]
         self._require_available()
         return HomeContents(tuple(projects), (), tuple(dict.fromkeys(problems)))
 
@@ -132,7 +134,11 @@ class CodexHome(PlainHome):
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Sheet sections 2 and 3: what phase one makes is made anew; the rest is for editing."""
         first, _, below = rel.partition("/")
-        if root.scope is Scope.PROJECT:
+        of_user = root.scope is Scope.GLOBAL and rel.startswith(f"{USER_BUCKET}/memory/")
+        if of_user:  # a bucket of the second generation, of no directory
+            rel = below.removeprefix("memory/")
+            first = rel.partition("/")[0]
+        if root.scope is Scope.PROJECT or of_user:
             if first == "trace_summaries" or rel == "memory_summary.md":
                 return FileRule("generated", _FROM_ROLLOUTS)
             return FileRule()
@@ -192,10 +198,10 @@ class CodexHome(PlainHome):
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         known = (*_INSTRUCTIONS, "memories", "sqlite", "session_index.jsonl")
-        sqlite = self._root / "sqlite"
+        elsewhere = (place for place in database_places(self._root) if place != self._root)
         return (
             WatchedPlace(self._root, (*known, *database_names(self._root))),
-            *((WatchedPlace(sqlite, database_names(sqlite)),) if is_directory(sqlite) else ()),
+            *(WatchedPlace(place, database_names(place)) for place in elsewhere if is_directory(place)),
             WatchedPlace(self._memories),
         )
 
@@ -232,19 +238,18 @@ class CodexHome(PlainHome):
             if BUCKET.fullmatch(name) and is_directory(self._memories / name / "memory"):
                 yield name
 
-    def _owners(self, problems: list[str]) -> dict[str, str]:
+    def _owners(self, known_cwds: Iterable[str], problems: list[str]) -> dict[str, str]:
         """The working directory of each bucket; its own directory where nobody knows."""
         buckets = list(self._buckets(problems))
         if not buckets:
             return {}
-        by_hash: dict[str, str] = {}
-        for cwd in self._known_cwds(problems):
-            for each in (cwd, normalised_cwd(cwd)):
-                by_hash.setdefault(bucket_of(each), cwd)
+        by_hash = _by_hash(known_cwds)
+        told = {bucket: self._told_by_traces(bucket) for bucket in buckets}
+        if any(not told[bucket] and not _hashed(by_hash, bucket) for bucket in buckets):
+            by_hash = {**_by_hash(self._cwds_of_rollouts(read_books(self._root, self._cache))), **by_hash}
         owners: dict[str, str] = {}
         for bucket in sorted(buckets, key=len, reverse=True):
-            known = (cwd for hashed, cwd in by_hash.items() if hashed.startswith(bucket))
-            owner = self._told_by_traces(bucket) or next(known, "")
+            owner = told[bucket] or _hashed(by_hash, bucket)
             free = owner and owner not in owners.values()
             owners[bucket] = owner if free else str(self._memories / bucket)
         return owners
@@ -259,17 +264,28 @@ class CodexHome(PlainHome):
                 cwd = _header_cwd(path, status.st_mtime_ns, status.st_size)
             except OSError:
                 continue
-            if cwd and bucket in (bucket_of(cwd), bucket_of(cwd)[:16]):
+            if cwd and _hashed(_by_hash([cwd]), bucket):
                 return cwd
         return None
 
     def _known_cwds(self, problems: list[str]) -> tuple[str, ...]:
-        """Directories that the books and the settings of the agent name."""
+        """Directories that the books and the settings of the agent name; without books, the rollouts."""
         books = read_books(self._root, self._cache)
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
+        if not books.threads:
+            named += self._cwds_of_rollouts(books)
         named += _trusted_projects(self._root / "config.toml", problems)
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
+
+    def _cwds_of_rollouts(self, books: Books) -> list[str]:
+        """Directories of the newest rollouts that the books do not tell of, by their beginnings."""
+        untold = [each for each in threads(self._root, books) if each.path and not each.cwd]
+        return [
+            cwd
+            for each in untold[:_ROLLOUTS_LOOKED_AT]
+            if each.path and (cwd := _rollout_cwd(each.path, min(each.size, _HEAD_CHANGES_BYTES)))
+        ]
 
     def _threads(self) -> tuple[Thread, ...]:
         return threads(self._root, read_books(self._root, self._cache))
@@ -283,6 +299,32 @@ def _header_cwd(path: Path, _mtime_ns: int, _size: int) -> str:
     return next(
         (line[4:].strip() for line in head.partition("\n\n")[0].splitlines() if line.startswith("cwd:")), ""
     )
+
+
+@lru_cache(maxsize=4096)
+def _rollout_cwd(path: Path, _size: int) -> str:
+    """The directory a person's rollout begins in; empty for none. Read anew while the file is short."""
+    from reverie.transcripts.codex import rollout_head
+
+    try:
+        head = rollout_head(path)
+    except (FileNotFoundError, Unavailable):
+        return ""
+    return "" if "subagent" in head.source else head.cwd
+
+
+def _by_hash(cwds: Iterable[str]) -> dict[str, str]:
+    """Working directories by the hash of what the agent takes for them, or of the path as it is given."""
+    found: dict[str, str] = {}
+    for cwd in cwds:
+        for each in (cwd, normalised_cwd(cwd)):
+            found.setdefault(bucket_of(each), cwd)
+    return found
+
+
+def _hashed(by_hash: dict[str, str], bucket: str) -> str:
+    """The directory whose hash begins with a bucket's name; empty for none."""
+    return next((cwd for hashed, cwd in by_hash.items() if hashed.startswith(bucket)), "")
 
 
 def _trusted_projects(config: Path, problems: list[str]) -> Iterable[str]:

@@ -3,7 +3,8 @@
 Opening one in place, even read-only, leaves files beside it, and ignoring its write-ahead log misses what is
 newest: so the file and its `-wal` are copied to Reverie's cache and the copy is opened, again whenever one of
 them changed. Which number a name carries and which columns a table has differ between versions: the highest
-number counts, in the home or in its `sqlite/`, whichever is newer, and columns are asked for by name.
+number counts, in the home, in its `sqlite/` or where the settings put it, whichever is newer, and columns are
+asked for by name.
 
 Threading: any thread but the GUI's; copies are made under names of their own and put in place at once.
 Failure: `Unavailable` with a sentence; a missing database is None.
@@ -17,16 +18,18 @@ import re
 import shutil
 import sqlite3
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reverie.errors import Unavailable, mendable_from_os
 from reverie.homes.codex_names import MEMORY_DATABASES, STATE_DATABASES
-from reverie.homes.reading import file_names
+from reverie.homes.reading import file_names, read_regular
 
 _LARGEST = 4 << 30
 _TRIES = 3
+_CONFIG_BYTES = 4 << 20
 
 Row = Mapping[str, Any]
 
@@ -137,17 +140,29 @@ def memory_database(home: Path, cache: Path | None) -> Database | None:
     return _newest(home, MEMORY_DATABASES, cache)
 
 
+def database_places(home: Path) -> tuple[Path, ...]:
+    """Where databases may lie; none of these need exist."""
+    places = [home, home / "sqlite"]
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        config = read_regular(home / "config.toml", _CONFIG_BYTES).decode("utf-8", "replace")
+        told = tomllib.loads(config).get("sqlite_home")
+        if isinstance(told, str) and told and "\0" not in told:
+            places.append(home / told)  # an absolute path stands for itself
+    return tuple(dict.fromkeys(places))
+
+
 def _newest(home: Path, pattern: re.Pattern[str], cache: Path | None) -> Database | None:
     if cache is None:
         return None
     found: list[tuple[int, int, str, Path]] = []
-    for directory in (home, home / "sqlite"):
+    for directory in database_places(home):
         for name in file_names(directory, []):
             match = pattern.fullmatch(name)
             if match:
                 path = directory / name
                 stamp = _stamp(path)
-                found.append((int(match[1] or 0), stamp[0][0] if stamp else 0, str(path), path))
+                touched = max((each[0] for each in stamp or () if each), default=0)
+                found.append((int(match[1] or 0), touched, str(path), path))
     return Database(max(found)[3], cache / "databases") if found else None
 
 

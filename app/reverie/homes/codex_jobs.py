@@ -20,6 +20,7 @@ from reverie.homes.codex_threads import Thread
 CONSOLIDATION, EXTRACTION = "memory_consolidate_global", "memory_stage1"
 LOCK_SECONDS = 600
 """How long a lock of the first generation counts."""
+_MOST = 100_000
 _JOB_COLUMNS = (
     "kind", "job_key", "status", "worker_id", "started_at", "finished_at", "lease_until", "retry_at",
     "retry_remaining", "last_error",
@@ -53,15 +54,17 @@ def read_memory_books(home: Path, cache: Path | None) -> MemoryBooks:
         try:
             tables = database.tables()
             if "thread_memory" in tables:
-                _take_outputs(books, database.rows("thread_memory", _OLD_COLUMNS), "updated_at")
+                _take_outputs(books, database.rows("thread_memory", _OLD_COLUMNS, limit=_MOST), "updated_at")
             if "memory_consolidation_locks" in tables:
                 books.there = True
                 books.locks = database.rows("memory_consolidation_locks", _LOCK_COLUMNS)
             if "stage1_outputs" in tables:
-                _take_outputs(books, database.rows("stage1_outputs", _OUTPUT_COLUMNS), "source_updated_at")
+                _take_outputs(
+                    books, database.rows("stage1_outputs", _OUTPUT_COLUMNS, limit=_MOST), "source_updated_at"
+                )
             if "jobs" in tables:
                 books.there = True
-                books.jobs = database.rows("jobs", _JOB_COLUMNS) or books.jobs
+                books.jobs = database.rows("jobs", _JOB_COLUMNS, limit=_MOST) or books.jobs
         except Unavailable as error:
             books.problems.append(str(error))
     return books

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from reverie.homes.reading import directory_names, is_directory, is_file
@@ -20,6 +21,7 @@ generation, 16 in the one after it."""
 USER_BUCKET = "user"
 STATE_DATABASES = re.compile(r"state(?:_(\d+))?\.sqlite")
 MEMORY_DATABASES = re.compile(r"memories(?:_(\d+))?\.sqlite")
+_WINDOWS_DRIVE = re.compile(r"/mnt/[A-Za-z](?:/|$)")
 _YEAR = re.compile(r"\d{4}")
 _OWN_NAMES = ("session_index.jsonl", "archived_sessions", "memories_extensions")
 _MEMORY_NAMES = ("raw_memories.md", "rollout_summaries", "memory_summary.md")
@@ -31,12 +33,15 @@ def bucket_of(cwd: str) -> str:
     return hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def normalised_cwd(cwd: str) -> str:
-    """Symlinks resolved; as given where it does not exist."""
+def normalised_cwd(cwd: str, *, wsl: bool | None = None) -> str:
+    """Symlinks resolved; as given where it does not exist. On a drive of Windows, under WSL, lower-cased.
+    `wsl`: whether this is one; None: find out."""
     try:
-        return os.path.realpath(cwd, strict=True)
+        real = os.path.realpath(cwd, strict=True)
     except (OSError, ValueError):
         return cwd
+    mounted = _WINDOWS_DRIVE.match(real) and (_is_wsl() if wsl is None else wsl)
+    return _ascii_lower(real) if mounted else real
 
 
 def slug_of(title: str) -> str:
@@ -105,6 +110,14 @@ def _names(directory: Path) -> Iterator[str]:
             yield from (entry.name for entry in entries)
     except OSError:
         return
+
+
+@cache
+def _is_wsl() -> bool:
+    try:
+        return "microsoft" in Path("/proc/version").read_text(encoding="utf-8", errors="replace").lower()
+    except OSError:
+        return False
 
 
 def _ascii_lower(text: str) -> str:

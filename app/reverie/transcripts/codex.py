@@ -34,6 +34,7 @@ _IGNORED = frozenset(
         *("realtime_item", "security_risk_score", "token_usage_record", "retained_context"),
     }
 )
+"""Kinds that are known to say nothing of the conversation."""
 INJECTED = (
     *("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skill>"),
     "<turn_aborted>",
@@ -94,7 +95,7 @@ def records(path: Path, reading: Reading) -> Iterator[Record]:
             continue
         record = record_of(row)
         if record is None:
-            reading.unknown += 1
+            reading.unknown += str(row.get("type")) not in _IGNORED
         else:
             yield record
 

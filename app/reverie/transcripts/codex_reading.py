@@ -72,25 +72,41 @@ class CodexReadable:
 
 def planned(path: Path) -> Plan:
     """The first look at a rollout. Raises `FileNotFoundError`, `Unavailable`."""
-    plan, typed = Plan(), list[int]()
+    items, spoken = _Turns(), _Turns()
+    events = True
     for number, raw in enumerate(transcript_lines(path, lambda: None), start=1):
         # Parsing every line would cost most of the time until the first message is there.
-        if not any(mark in raw for mark in (_MARKS if plan.events else _MARKS[:2])):
+        if not any(mark in raw for mark in (_MARKS if events else _MARKS[:2])):
             continue
         record = record_of(decoded_row(raw) or {})
         if record is None:
             continue
-        if record.kind == "response_item" and record.payload.get("type") == "message":
-            plan.events = False
+        kind = record.payload.get("type")
+        if record.kind == "response_item" and kind == "message":
+            events = False
             if is_typed(record.payload):
-                typed.append(number)
-        elif record.kind == "event_msg" and record.payload.get("type") == "thread_rolled_back":
-            count = record.payload.get("num_turns")
-            if isinstance(count, int) and count > 0 and typed:
-                start = typed[max(0, len(typed) - count)]
-                plan.undone.append((start, number))
-                del typed[max(0, len(typed) - count) :]
-    return plan
+                items.typed.append(number)
+        elif record.kind == "event_msg" and kind == "user_message":
+            spoken.typed.append(number)
+        elif record.kind == "event_msg" and kind == "thread_rolled_back":
+            for turns in (items, spoken):
+                turns.take_back(record.payload.get("num_turns"), number)
+    return Plan(events, (spoken if events else items).undone)
+
+
+@dataclass(slots=True)
+class _Turns:
+    """The lines of typed messages that still count, and the ranges of lines that were rolled back."""
+
+    typed: list[int] = field(default_factory=list)
+    undone: list[tuple[int, int]] = field(default_factory=list)
+
+    def take_back(self, count: object, place: int) -> None:
+        """The last `count` turns, at the line `place`."""
+        if isinstance(count, int) and count > 0 and self.typed:
+            first = max(0, len(self.typed) - count)
+            self.undone.append((self.typed[first], place))
+            del self.typed[first:]
 
 
 def _taken(record: Record, pairing: Pairing, *, undone: bool, events: bool, first: bool) -> Iterator[Message]:

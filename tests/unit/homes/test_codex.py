@@ -30,6 +30,7 @@ from reverie.homes.codex_names import (
     bucket_of,
     detect,
     existing_home_roots,
+    normalised_cwd,
     slug_of,
     thread_of_trace,
     trace_name,
@@ -357,6 +358,84 @@ def test_a_database_that_cannot_be_read_is_told_and_hides_nothing(
     assert line.state == "warn"
     without = CodexHome(maker.root)
     assert without.contents().problems == (), "without a place for copies, none is opened"
+
+
+def test_a_database_is_found_where_the_settings_put_it(maker: CodexHomeMaker, tmp_path: Path) -> None:
+    elsewhere = CodexHomeMaker(tmp_path / "elsewhere")
+    elsewhere.state(elsewhere.thread_row(1, "/there"))
+    maker.file("config.toml", f'sqlite_home = "{elsewhere.root}"\n')
+    home = opened(maker, tmp_path)
+    assert [each.path for each in home.contents().projects] == ["/there"]
+    assert elsewhere.root in {place.directory for place in home.watched()}
+
+
+def test_of_two_databases_the_one_whose_log_was_written_last_counts(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    first = maker.state(maker.thread_row(1, "/one"))
+    second = maker.state(maker.thread_row(1, "/two"), name="sqlite/state_5.sqlite")
+    os.utime(first, (NOW_S, NOW_S))
+    os.utime(second, (NOW_S + 5, NOW_S + 5))
+    home = opened(maker, tmp_path)
+    assert [each.path for each in home.contents().projects] == ["/two"]
+    log = first.with_name(first.name + "-wal")
+    log.write_bytes(b"")
+    os.utime(log, (NOW_S + 9, NOW_S + 9))
+    assert [each.path for each in home.contents().projects] == ["/one"]
+
+
+def test_without_books_the_rollouts_tell_the_directories(maker: CodexHomeMaker, tmp_path: Path) -> None:
+    maker.bucket("/by/rollout", told=False)
+    maker.rollout(1, talk(1, "/by/rollout"))
+    maker.rollout(2, talk(2, "/without/memory"), suffix=".jsonl.zst")
+    maker.rollout(3, ["rubbish"])
+    paths = {each.path for each in opened(maker, tmp_path).contents().projects}
+    assert paths == {"/by/rollout", "/without/memory"}
+
+
+def test_a_rollout_that_the_books_do_not_know_tells_the_directory_of_a_bucket(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    maker.bucket("/by/rollout", told=False)
+    maker.rollout(1, talk(1, "/by/rollout"))
+    maker.state(maker.thread_row(2, "/other"))
+    paths = {each.path for each in opened(maker, tmp_path).contents().projects}
+    assert paths == {"/by/rollout", "/other"}
+
+
+def test_a_trace_that_names_a_link_to_the_directory_is_believed(
+    maker: CodexHomeMaker, project: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(project)
+    memory = maker.bucket(str(project), told=False, threads=range(1, 9))
+    (memory / "trace_summaries" / "zz_last.md").write_text(trace_text("zz", str(link)))
+    assert [each.path for each in opened(maker, tmp_path).contents().projects] == [str(link)]
+
+
+def test_the_users_bucket_is_global_and_what_is_made_anew_in_it_is_told(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    maker.newest()
+    home = opened(maker, tmp_path)
+    root = home.scope_root(home.context(), Scope.GLOBAL)
+    kinds = {
+        rel: home.file_rule(root, f"user/memory/{rel}").kind
+        for rel in ("memory_summary.md", "trace_summaries/a.md", "MEMORY.md", "skills/a/SKILL.md")
+    }
+    assert [rel for rel, kind in kinds.items() if kind == "generated"] == [
+        "memory_summary.md",
+        "trace_summaries/a.md",
+    ]
+    assert home.file_rule(root, "user/memory_summary.md").kind == "editable"
+
+
+def test_a_directory_on_a_drive_of_windows_is_lower_cased(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "realpath", lambda path, strict=False: path)
+    assert normalised_cwd("/mnt/C/Users/ÄB", wsl=True) == "/mnt/c/users/Äb"
+    assert normalised_cwd("/mnt/C/Users", wsl=False) == "/mnt/C/Users"
+    assert normalised_cwd("/mnt/cd/Users", wsl=True) == "/mnt/cd/Users"
+    assert normalised_cwd("/home/Me", wsl=True) == "/home/Me"
 
 
 def test_columns_are_asked_for_by_name(maker: CodexHomeMaker, tmp_path: Path) -> None:

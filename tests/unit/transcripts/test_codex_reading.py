@@ -169,6 +169,19 @@ def test_one_rollback_takes_back_only_its_own_turns(tmp_path: Path) -> None:
     ]
 
 
+def test_a_rollback_counts_where_only_events_speak(tmp_path: Path) -> None:
+    lines = [
+        event("user_message", message="One"),
+        event("user_message", message="Two"),
+        event("agent_message", message="2"),
+        event("thread_rolled_back", num_turns=1),
+        event("user_message", message="Three"),
+    ]
+    messages, _reading = read(write_rollout(tmp_path / "r.jsonl", lines))
+    undone = {message.text: message.undone for message in messages if message.kind == "message"}
+    assert undone == {"One": False, "Two": True, "2": True, "Three": False}
+
+
 def test_compactions_forks_and_ends_are_told(tmp_path: Path) -> None:
     shown = told(
         tmp_path,
@@ -206,7 +219,7 @@ def test_damage_is_counted_and_hides_nothing(tmp_path: Path) -> None:
     ]
     messages, reading = read(write_rollout(tmp_path / "r.jsonl", lines))
     assert [message.text for message in messages] == ["Here"]
-    assert (reading.broken, reading.unknown, reading.half_written) == (2, 2, True)
+    assert (reading.broken, reading.unknown, reading.half_written) == (2, 1, True)
 
 
 def test_payloads_of_any_type_do_no_harm(tmp_path: Path) -> None:
@@ -299,3 +312,9 @@ def test_kinds_that_are_known_to_say_nothing_are_no_records() -> None:
     assert record_of({"type": "realtime_item", "payload": {}}) is None
     assert record_of({"type": "response_item", "payload": "x"}) is None
     assert record_of({}) is None
+
+
+def test_a_kind_that_is_known_to_say_nothing_is_not_counted_as_unknown(tmp_path: Path) -> None:
+    lines = [line("world_state", 1), line("brand_new", 1), said("user", "Hi")]
+    messages, reading = read(write_rollout(tmp_path / "r.jsonl", lines))
+    assert (len(messages), reading.unknown, reading.lines) == (1, 1, 3)
