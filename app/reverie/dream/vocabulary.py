@@ -17,8 +17,8 @@ def _groups(text: str) -> tuple[frozenset[str], ...]:
 
 
 def _one_of(*, words: tuple[str, ...], marks: tuple[str, ...]) -> str:
-    """A pattern for any of these; `words` begin where a word begins. Each begins with a plain character: looking
-    at that one first makes a search nine times as fast."""
+    """A pattern for any of these; `words` begin where a word begins. Each begins with a plain character: to
+    look at that one first makes a search nine times as fast."""
 
     def by_first(patterns: tuple[str, ...]) -> str:
         first = "".join(sorted({pattern[0] for pattern in patterns}))
