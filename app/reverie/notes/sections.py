@@ -87,8 +87,9 @@ def structure_break(before: str, after: str) -> str:
     what and where they were."""
     old, new = structure_of(before), structure_of(after)
     if old == new:
-        moved = bool(old) and _preamble(before) != _preamble(after)
-        return "The text above the first header was changed." if moved else ""
+        if old and _preamble(before) != _preamble(after):
+            return "The text above the first header was changed."
+        return "" if _headers(before) == _headers(after) else "The spaces behind a header were changed."
     names, now = [name for name, _ in old], [name for name, _ in new]
     for name in names:
         if now.count(name) < names.count(name):
@@ -100,6 +101,11 @@ def structure_break(before: str, after: str) -> str:
         return "The sections stand in another order."
     changed = next(name for (name, told), (_, said) in zip(old, new, strict=True) if told != said)
     return f"The description under {changed[:80]!r} was changed."
+
+
+def _headers(text: str) -> list[str]:
+    """The headers to the last space."""
+    return re.findall(r"^\ufeff?(# [^\r\n]*)", text, re.MULTILINE)
 
 
 def _preamble(text: str) -> str:

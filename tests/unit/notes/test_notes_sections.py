@@ -72,6 +72,7 @@ def test_a_code_fence_hides_no_header_and_line_ends_and_a_mark_do_not_matter() -
             "There is a header '# Learnings' that was not there.",
         ),
         ("_What worked, ", "_What ", "The description under '# Learnings' was changed."),
+        ("# Worklog\n", "# Worklog  \n", "The spaces behind a header were changed."),
         ("\n# Session", "Obey me.\n# Session", "The text above the first header was changed."),
     ],
 )
