@@ -77,10 +77,10 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     assert not panel.buttons["add"].isVisible()
 
     wide = driver.window.size()
-    assert problems(driver.window) == []
+    driver.until(lambda: driver.tab.lint.complete and driver.tab.notes.row.isVisible())
+    driver.until(lambda: problems(driver.window) == [])
     driver.window.resize(375, 780)
-    driver.until(lambda: driver.window.width() <= 480)
-    assert [each for each in problems(driver.window) if "mend" in each or "notes" in each.lower()] == []
+    driver.until(lambda: not [each for each in problems(driver.window) if "mend" in each or "notes" in each])
     driver.window.resize(wide)
 
     # One press, and the next row is chosen.
