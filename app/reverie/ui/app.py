@@ -121,7 +121,7 @@ def make_application() -> QApplication:
     # Trees of ten thousand values are built at once; collecting after every 700 of them costs more than
     # building.
     gc.set_threshold(GC_THRESHOLD)
-    if application.platformName() == "offscreen":
+    if application.platformName() == "offscreen" and application.style().objectName() != "fusion":
         application.setStyle("Fusion")
     return application
 

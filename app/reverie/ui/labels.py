@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from reverie.ui.shown import as_tooltip, visible
 
+_MOST_HEIGHTS = 32
+
 
 class WrapLabel(QLabel):
     """QLabel breaks lines between words only, so one long word (a path, German) widens the window. This one
@@ -16,6 +18,8 @@ class WrapLabel(QLabel):
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        # A layout asks for the same few widths again and again; breaking lines is most of what it does then.
+        self._heights: dict[tuple[str, str, int], int] = {}
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
@@ -62,11 +66,15 @@ class WrapLabel(QLabel):
         return margins.top() + margins.bottom()
 
     def _lines_height(self, width: int) -> int:
-        margins = self.contentsMargins()
+        margins, font = self.contentsMargins(), self.font()
         inner = max(1, width - margins.left() - margins.right())
-        return max(
-            QFontMetrics(self.font()).height(), round(self._layout(inner).boundingRect().height() + 0.49)
-        )
+        key = self.text(), font.key(), inner
+        if key not in self._heights:
+            if len(self._heights) >= _MOST_HEIGHTS:
+                self._heights.clear()
+            lines = round(self._layout(inner).boundingRect().height() + 0.49)
+            self._heights[key] = max(QFontMetrics(font).height(), lines)
+        return self._heights[key]
 
     def _formats(self) -> list[QTextLayout.FormatRange]:
         """Colours of parts of the text; none here."""

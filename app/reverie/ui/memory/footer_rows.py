@@ -112,6 +112,7 @@ class TwoToneLabel(WrapLabel):
         """`lead` and `main` in the text colour (or the tone's), `note` dim; empty parts take no room."""
         head = f"{visible(lead)}: " if lead else ""
         self._main = len(head) + len(visible(main))
+        self._heights.clear()  # the same text may be parted elsewhere
         self._tone = tone
         self._note = visible(note)
         self.say(_SEPARATOR.join(part for part in (head + visible(main), self._note) if part))
