@@ -67,7 +67,7 @@ class _Step:
     after_change: bool = False
 
     def finish(self) -> None:
-        """Bring it to one line each; once, and only for what is told: looking for secrets takes its time."""
+        """Bring both to one line; once, and only for what is told: looking for secrets takes its time."""
         self.command, self.last_line = _line(self.command), _last_line(self.tail)
 
 
@@ -82,6 +82,15 @@ class _Task:
     verdict: Literal["", "approved", "rejected"] = ""
     aborted: bool = False
     answered: bool = False
+
+    def add(self, text: str) -> None:
+        """Something more that was said about it."""
+        self.more = [*self.more, text[:_LOOKED_AT_CHARS]][-_STEPS:]
+
+    def finish(self) -> None:
+        self.more = [_line(text) for text in self.more]
+        for step in self.steps:
+            step.finish()
 
     def outcome(self) -> Outcome:
         if self.verdict == "approved":
@@ -129,22 +138,23 @@ class _Reader:
                 self.tasks[-1].answered = True
             return
         self.requests += 1
-        text = redacted(text)
-        for statement in self._statements(text):
-            if len(self.preferences) < _PREFERENCES:
-                self.preferences[_line(statement)] = None
+        if len(self.preferences) < _PREFERENCES and next(self._statements(text), None) is not None:
+            # Looking for secrets takes longer than looking for statements.
+            for statement in self._statements(redacted(text)):
+                if len(self.preferences) < _PREFERENCES:
+                    self.preferences[_line(statement)] = None
         task = self.tasks[-1] if self.tasks else None
         if task is not None and _APPROVED.search(text):
             task.verdict = "approved"
         elif task is not None and _REJECTED.search(text):
             task.verdict = "rejected"
-            task.more.append(_line(text))
+            task.add(text)
         elif task is not None and _GO_ON.match(text):
             return
         elif len(self.tasks) < _TASKS:
             self.tasks.append(_Task(_line(text)))
         elif task is not None:
-            task.more = [*task.more, _line(text)][-_STEPS:]
+            task.add(text)
 
     def _called(self, item: Item) -> None:
         task = self._task()
@@ -205,8 +215,8 @@ def extracted(source: RolloutSource, items: Iterable[Item], statements: Statemen
     reader = _Reader(statements)
     for item in items:
         reader.take(item)
-    for step in (step for task in reader.tasks for step in task.steps):
-        step.finish()
+    for task in reader.tasks:
+        task.finish()
     tasks = [task for task in reader.tasks if task.steps or task.files or task.answered or task.request]
     if not tasks:
         return StageOneOutput("", "")
