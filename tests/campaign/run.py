@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from campaign import churn, paths
+from campaign import churn, faults, paths
 from helpers.claude_home import ClaudeHomeMaker, look_at_many
 from helpers.co_typists import run_co_typists
 from helpers.counters import count_in_two_processes
@@ -136,6 +136,7 @@ def failures(directory: Path) -> tuple[list[str], bool]:
 
 
 PARTS: dict[str, Part] = {
+    "faults": faults.run,
     "failures": failures,
     "kills": kills,
     "counters": counters,

@@ -28,7 +28,7 @@ from typing import Self
 from reverie.errors import Busy, MendableError, Unavailable
 from reverie.files.directory import ensure_private
 from reverie.files.process import ProcessId, is_alive, this_process
-from reverie.files.sqlite import is_busy, use_wal
+from reverie.files.sqlite import is_busy, use_wal, why
 
 _log = logging.getLogger("reverie.files")
 
@@ -143,11 +143,12 @@ class Leases:
                 cause=f"Another process kept {self._database.name} locked for {_BUSY_TIMEOUT_S:g} seconds.",
                 next_step="Try again.",
             )
-        return Unavailable(
-            "The list of running jobs cannot be used.",
-            cause=f"SQLite says about {self._database}: {error}.",
-            next_step="Check the disk. If it stays, end Reverie and delete that file: it holds no memories.",
+        cause, next_step = why(
+            error,
+            f"SQLite says about {self._database}: {error}.",
+            "Check the disk. If it stays, end Reverie and delete that file: it holds no memories.",
         )
+        return Unavailable("The list of running jobs cannot be used.", cause=cause, next_step=next_step)
 
 
 class Lease:

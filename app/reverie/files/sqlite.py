@@ -15,6 +15,20 @@ def use_wal(connection: sqlite3.Connection) -> None:
             raise
 
 
+def why(error: sqlite3.Error, cause: str, next_step: str) -> tuple[str, str]:
+    """Cause and next step for an error of SQLite that a person can mend; as given, where it is another."""
+    return _MENDABLE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, (cause, next_step))
+
+
+_MENDABLE = {
+    sqlite3.SQLITE_FULL: ("The disk is full.", "Free some space and try again."),
+    sqlite3.SQLITE_READONLY: (
+        "Its file can only be read.",
+        "Check who owns the file and its folder, and their modes.",
+    ),
+}
+
+
 def is_busy(error: sqlite3.Error) -> bool:
     """Whether somebody else holds the database."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY

@@ -22,7 +22,7 @@ from pathlib import Path
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable
 from reverie.files.directory import ensure_private
-from reverie.files.sqlite import use_wal
+from reverie.files.sqlite import use_wal, why
 
 _log = logging.getLogger("reverie.history")
 
@@ -150,11 +150,13 @@ class ActorLog:
                     yield connection
         except sqlite3.Error as error:
             kind = Unavailable if isinstance(error, sqlite3.OperationalError) else _DamagedError
-            raise kind(
-                "The log of who wrote what cannot be used.",
-                cause=f"SQLite says: {error}.",
-                next_step=f"Check the disk, or move {self._database} away; a new one is begun.",
-            ) from error
+            cause, next_step = why(
+                error,
+                f"SQLite says: {error}.",
+                f"Check the disk, or move {self._database} away; a new one is begun.",
+            )
+            title = "The log of who wrote what cannot be used."
+            raise kind(title, cause=cause, next_step=next_step) from error
 
 
 def _prune(connection: sqlite3.Connection, *, newest: int, now_ms: int) -> None:

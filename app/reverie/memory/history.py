@@ -31,6 +31,7 @@ from reverie.errors import StoreError, Unavailable, mendable_from_os
 from reverie.files.atomic import shown
 from reverie.files.checkpoint import checkpoint
 from reverie.files.lock import file_lock
+from reverie.files.sqlite import why
 from reverie.memory import history_merge
 from reverie.memory.history_commits import Commit, StoredCommit, encode_commit
 from reverie.memory.history_deletions import DeletionPage, read_deletions
@@ -466,8 +467,9 @@ def _in_words() -> Iterator[None]:
     except OSError as error:
         raise mendable_from_os(error, "The history could not be used.") from error
     except sqlite3.Error as error:
-        raise Unavailable(
-            "The history could not be used.",
-            cause=f"Its list of known files cannot be written: {error}.",
-            next_step="Check the disk and the rights of Reverie's data directory.",
-        ) from error
+        cause, next_step = why(
+            error,
+            f"Its list of known files cannot be written: {error}.",
+            "Check the disk and the rights of Reverie's data directory.",
+        )
+        raise Unavailable("The history could not be used.", cause=cause, next_step=next_step) from error

@@ -18,7 +18,7 @@ from pathlib import Path
 from reverie.errors import Unavailable, mendable_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.lock import file_lock
-from reverie.files.sqlite import use_wal
+from reverie.files.sqlite import use_wal, why
 
 # Count up with every change of the tables, or of what `memory.search_text` makes of a text.
 VERSION = 2
@@ -136,8 +136,8 @@ def _told(path: Path) -> Iterator[None]:
         is_machine = code is not None and code & 0xFF in _MACHINE and code != sqlite3.SQLITE_IOERR_SHORT_READ
         if not is_machine:
             raise IndexDamaged(f"{path.name}: {error}") from error
-        raise Unavailable(
-            "The search index cannot be used now.",
-            cause=f"SQLite says: {error}.",
-            next_step=f"Check the disk that holds {path.parent}, then try again.",
-        ) from error
+        cause, next_step = why(
+            error, f"SQLite says: {error}.", f"Check the disk that holds {path.parent}, then try again."
+        )
+        title = "The search index cannot be used now."
+        raise Unavailable(title, cause=cause, next_step=next_step) from error

@@ -127,8 +127,9 @@ class RunStore:
         self.save(record)
 
     def save(self, record: RunRecord) -> None:
-        data = json.dumps(asdict(record), ensure_ascii=True, indent=2).encode()
-        atomic_write(self.directory_of(record.id) / "record.json", data, mode=0o600)
+        path = self.directory_of(record.id) / "record.json"
+        data = json.dumps({**_others_fields(path), **asdict(record)}, ensure_ascii=True, indent=2).encode()
+        atomic_write(path, data, mode=0o600)
 
     def finish(self, record: RunRecord, *, outcome: Outcome, ended_at: int, **changes: Any) -> RunRecord:
         """The record with its outcome, saved. One with `pending` details stays open for recovery."""
@@ -234,6 +235,18 @@ def not_applied(
     return tuple(
         {**op, "applied": False, "note": left_note if op["path"] in left else note} if op["applied"] else op
         for op in ops
+    )
+
+
+def _others_fields(path: Path) -> dict[str, Any]:
+    """What a newer Reverie said in a record of the same profile and this one does not know: it stays."""
+    try:
+        said = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    known = RunRecord.__dataclass_fields__
+    return (
+        {name: value for name, value in said.items() if name not in known} if isinstance(said, dict) else {}
     )
 
 

@@ -1,0 +1,31 @@
+"""The fault campaign in small: what a disk, a clock, another version or a name can do to a home. Each case
+ends in a clear message and intact data; `helpers.fault_room` says how that is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helpers.fault_room import FaultRoom, names
+
+# These end without a refusal: what went on in spite of the fault is told instead.
+_UNHEARD = ("odd names and locales",)
+
+
+@pytest.fixture(scope="module")
+def fault_room() -> Iterator[FaultRoom]:
+    with FaultRoom() as room:
+        yield room
+
+
+@pytest.mark.parametrize("case", names())
+def test_a_fault_ends_in_a_clear_message_and_loses_no_byte(
+    fault_room: FaultRoom, case: str, tmp_path: Path
+) -> None:
+    report = fault_room.happen(case, tmp_path)
+    if report["skipped"]:
+        pytest.skip(report["skipped"])
+    assert not report["problems"], "\n".join(report["problems"])
+    assert report["messages"] or case in _UNHEARD

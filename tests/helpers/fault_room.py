@@ -1,0 +1,287 @@
+"""A process that lets faults happen: it imports everything once, then forks one child per case, so that a
+limit, a mount, a time zone or a lost right ends with its case.
+
+Run as `python -m helpers.fault_room`; one JSON job a line on stdin (`case`, `place`, `full`), one JSON report
+a line on stdout (`messages`, `problems`, `skipped`). `run_faults` is the other side. What the cases are, is
+said in `faults_disk` and `faults_state`; a case gets a `Room` and fills it.
+
+A case must end in a clear message (title, cause, next step) and in intact data, compared byte for byte: what
+went wrong of that is one of its `problems`, and so is any exception that is no `MendableError`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from helpers.battery import run_here
+from helpers.benches import NOW, Time, contents
+from helpers.samples import copy_sample
+from reverie.errors import MendableError
+
+ACME = "a1f3c9e2b7"
+NOTE = "/memories/global/testing.md"
+LONGEST_S = 900.0
+_MEMORY = "memory/"
+
+
+class NotHereError(Exception):
+    """This machine cannot do that to us; why."""
+
+
+@dataclass
+class Room:
+    """One case: a home and a profile of its own, and what is said and found."""
+
+    place: Path
+    full: bool
+    messages: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def home(self) -> Path:
+        return self.place / "mux-home"
+
+    @property
+    def profile(self) -> Path:
+        return self.place / "profile"
+
+    def furnish(self, place: Path | None = None) -> Path:
+        """A copy of the sample home."""
+        if place is not None:
+            self.place = place
+        self.place.mkdir(parents=True, exist_ok=True)
+        return copy_sample("mux-home", self.place)
+
+    def parts(self, clock: Callable[[], int] | None = None) -> Any:
+        from reverie.compose import open_parts
+        from reverie.profile import Profile
+
+        return open_parts(self.home, Profile.under(self.profile), clock or Time())
+
+    def edits(self) -> tuple[Any, Any]:
+        """Hand edits, and the context of the workspace."""
+        from reverie.services.hand_edits import HandEdits
+
+        parts = self.parts()
+        return HandEdits(parts), parts.home.context(workspace_id=ACME)
+
+    def run(self, *words: str, now: int = NOW) -> tuple[int, Any]:
+        """A command as a person gives it: how it ended, and its JSON."""
+        if words[0] in ("status", "tree", "consolidate", "context"):
+            words = (*words, "--workspace", ACME)
+        code, out, err = run_here(self.home, self.profile, *words, "--json", now=now)
+        answer = json.loads(out) if out.strip() else {}
+        if code and not err.strip():
+            self.problems.append(f"{words[0]} ended with {code} and said nothing")
+        if code and isinstance(answer, dict) and "error" in answer:
+            self.hear(answer["error"], answer["cause"], answer["nextStep"])
+        elif code:
+            self.messages.append(err.strip())
+        return code, answer
+
+    def expect(self, code: int, *words: str, now: int = NOW) -> Any:
+        ended, answer = self.run(*words, now=now)
+        self.check(ended == code, f"{' '.join(words)} ended with {ended}: {self.messages[-1:]}")
+        return answer
+
+    def hear(self, title: str, cause: str, next_step: str) -> None:
+        said = " ".join(part for part in (title, cause, next_step) if part)
+        if said not in self.messages:
+            self.messages.append(said)
+        self.check(bool(title and (cause or next_step)), f"it says neither why nor what to do: {said!r}")
+
+    def refused(self, what: str, act: Callable[[], object]) -> MendableError | None:
+        """`act` must be refused in words."""
+        try:
+            act()
+        except MendableError as error:
+            self.hear(error.title, error.cause, error.next_step)
+            self.check(bool(error.cause and error.next_step), f"{what}: no cause or no next step: {error}")
+            return error
+        self.problems.append(f"{what} was not refused")
+        return None
+
+    def check(self, holds: object, problem: str) -> None:
+        if not holds:
+            self.problems.append(problem)
+
+    def memories(self) -> dict[str, bytes]:
+        """Every memory of the home with its bytes."""
+        return {name: data for name, data in contents(self.home).items() if name.startswith(_MEMORY)}
+
+    def same(self, before: dict[str, bytes], now: dict[str, bytes], when: str) -> None:
+        """Not one byte differs."""
+        changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+        self.check(not changed, f"{when}: {len(changed)} files differ, as {changed[:3]}")
+
+    def settled(self, before: dict[str, bytes], when: str) -> None:
+        """After recovery the memories are the old ones or what a completed run made of them; reverting what
+        was done gives every byte back."""
+        runs = self.expect(0, "runs")
+        for run in runs:
+            self.check(run["outcome"] != "running", f"{when}: a run is left open")
+        for run in runs:
+            done = run["outcome"] in ("completed", "failed", "interrupted", "held")
+            if done and not run["reverted"] and run["kind"] == "dream" and self.memories() != before:
+                self.expect(0, "revert", run["id"])
+        self.same(before, self.memories(), when)
+
+
+Case = Callable[[Room], None]
+
+
+@contextlib.contextmanager
+def file_limit(size: int) -> Iterator[None]:
+    """No file of this process may grow beyond `size` bytes: as on a full disk or with a quota."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def small_disk(place: Path, size_kb: int) -> Path:
+    """A disk of so many KB that only this process sees; it is gone with it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    clone_newns, ms_rec, ms_private = 0x00020000, 16384, 1 << 18
+    if sys.platform != "linux" or os.geteuid() != 0:
+        raise NotHereError("only root may mount a disk of its own")
+    place.mkdir(parents=True, exist_ok=True)
+    if libc.unshare(clone_newns) or libc.mount(b"none", b"/", None, ms_rec | ms_private, None):
+        raise NotHereError(f"no mounts here: {os.strerror(ctypes.get_errno())}")
+    if libc.mount(b"none", os.fsencode(place), b"tmpfs", 0, f"size={size_kb}k".encode()):
+        raise NotHereError(f"no small disk here: {os.strerror(ctypes.get_errno())}")
+    return place
+
+
+def remount(place: Path, *, read_only: bool) -> None:
+    """The small disk can only be read from now on, or written again."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    ms_remount, ms_rdonly = 32, 1
+    flags = ms_remount | (ms_rdonly if read_only else 0)
+    if libc.mount(b"none", os.fsencode(place), b"tmpfs", flags, None):
+        raise NotHereError(f"it cannot be remounted: {os.strerror(ctypes.get_errno())}")
+
+
+def obey_modes() -> None:
+    """From now on modes of files mean something to this process, also where it is root's."""
+    if sys.platform != "linux":
+        raise NotHereError("rights are tried on Linux only")
+    if os.geteuid():
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    sets = (ctypes.c_uint32 * 6)()
+    if libc.capget(header, sets):
+        raise NotHereError("rights cannot be asked for here")
+    over_modes = (1 << 1) | (1 << 2)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+    sets[0] &= ~over_modes
+    if libc.capset(header, sets):
+        raise NotHereError("rights cannot be given up here")
+
+
+def report_of(job: dict[str, Any]) -> dict[str, Any]:
+    """Let the case happen, in this process."""
+    from helpers import faults_disk, faults_state
+
+    room = Room(Path(job["place"]), job["full"])
+    skipped = ""
+    try:
+        {**faults_disk.CASES, **faults_state.CASES}[job["case"]](room)
+    except NotHereError as error:
+        skipped = str(error)
+    except BaseException:  # noqa: BLE001 - whatever it is, the report says it
+        room.problems.append("a bug: " + traceback.format_exc()[-1500:])
+    return {"messages": room.messages, "problems": room.problems, "skipped": skipped}
+
+
+def _in_a_child(job: dict[str, Any]) -> dict[str, Any]:
+    heard, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(heard)
+            sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+            with os.fdopen(told, "w") as out:
+                json.dump(report_of(job), out)
+        finally:
+            os._exit(0)
+    os.close(told)
+    limit = threading.Timer(LONGEST_S, os.kill, (child, 9))
+    limit.start()
+    with os.fdopen(heard) as said:
+        text = said.read()
+    limit.cancel()
+    os.waitpid(child, 0)
+    died = {"messages": [], "problems": ["the process died, or hung and was killed"], "skipped": ""}
+    return dict(json.loads(text)) if text else died
+
+
+def main() -> None:
+    import reverie.services.workbench  # noqa: F401
+    from helpers import faults_disk, faults_state  # noqa: F401
+
+    # What commands import late is imported once, here.
+    with tempfile.TemporaryDirectory() as directory:
+        room = Room(Path(directory), full=False)
+        room.furnish()
+        for words in (("tree",), ("status",), ("consolidate", "--engine", "rules"), ("runs",), ("context",)):
+            room.run(*words)
+        room.run("revert", room.run("runs")[1][0]["id"])
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(_in_a_child(json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+def names() -> tuple[str, ...]:
+    """Every case."""
+    from helpers import faults_disk, faults_state
+
+    return (*faults_disk.CASES, *faults_state.CASES)
+
+
+class FaultRoom:
+    """The other side; a context manager."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "helpers.fault_room"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parent.parent,
+        )
+
+    def __enter__(self) -> FaultRoom:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._process.communicate(timeout=60)
+
+    def happen(self, case: str, directory: Path, *, full: bool = False) -> dict[str, Any]:
+        """Let a case happen in a folder of its own below `directory`; its report."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        job = {"case": case, "place": str(directory / case.replace(" ", "-")), "full": full}
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        return dict(json.loads(self._process.stdout.readline()))
+
+
+if __name__ == "__main__":
+    main()
