@@ -99,6 +99,14 @@ def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
         "72-index-rename.png",
         "73-session-notes.png",
         "74-index-narrow.png",
+        "80-lessons.png",
+        "81-lessons-dark.png",
+        "82-resolution.png",
+        "83-anti-patterns.png",
+        "84-merge-anti-patterns.png",
+        "85-crashes.png",
+        "86-lessons-narrow.png",
+        "87-crashes-narrow-dark.png",
     ]
     widths = {picture.name: QImage(str(picture)).width() for picture in pictures}
     assert {width for name, width in widths.items() if "narrow" in name} == {375}

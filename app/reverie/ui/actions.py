@@ -43,6 +43,7 @@ class Situation:
     agent_jobs: bool = False
     can_extract: bool = False
     can_note: bool = False
+    failures: bool = False
 
 
 Rule = Callable[[Situation], bool]
@@ -170,8 +171,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Delete what is selected; it can be undone"), lambda now: now.file or now.folder,
                where="tree"),
     ActionSpec("memory.undo", "memory", _("&Undo last change"), "tab.edits.undo", ("Ctrl+Z",), "undo",
-               _("Take back the last deletion, move, renaming, pin, merge or restore"), lambda now: now.undo,
-               where="tree"),
+               _("Take back the last deletion, move, renaming, pin, merge, restore or change of a record"),
+               lambda now: now.undo, where="tree"),
     ActionSpec("memory.copy-path", "memory", _("Copy &path"), "tab.hand.copy_path", ("Ctrl+Shift+C",), "copy",
                _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
     ActionSpec("memory.history", "memory", _("&History…"), "tab.history.show", ("Ctrl+H",), "runs",
@@ -250,6 +251,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("What was said between you and the agent, session by session")),
     ActionSpec("view.context", "view", _("Show conte&xt"), "late.show_context", ("Ctrl+6",), "",
                _("Exactly what the agent would be told now, and why each memory is in or out")),
+    ActionSpec("view.failures", "view", _("Show &failures"), "late.show_failures", ("Ctrl+7",), "",
+               _("What the agent learnt of failing: lessons, anti-patterns and crashes"),
+               lambda now: now.failures),
     ActionSpec("view.to-homes", "view", _("Go to &homes"), "focus_picker", ("Alt+1",), separator=True),
     ActionSpec("view.to-tree", "view", _("Go to &memories"), "focus_tree", ("Alt+2",)),
     ActionSpec("view.search", "view", _("&Search memories"), "focus_search", ("Ctrl+F",), "",

@@ -1,6 +1,6 @@
-"""Traces, Activity, Doctor, Transcripts and Context, which nobody looks at first: their places are held from
-the start, their modules are loaded by a job, and their widgets are built once the first tree is on screen
-(design.md section 7).
+"""Traces, Activity, Doctor, Transcripts, Context and Failures, which nobody looks at first: their places are
+held from the start, their modules are loaded by a job, and their widgets are built once the first tree is on
+screen (design.md section 7).
 
 The same job loads the dialogs, which are imported when they are asked for: no file is to be read on the GUI
 thread then. Until the tabs are built there is nothing to pause and no host.
@@ -27,6 +27,8 @@ from reverie.ui.session import HomeSession
 if TYPE_CHECKING:
     from reverie.ui.context.control import ContextControl
     from reverie.ui.context.tab import ContextTab
+    from reverie.ui.failures.control import FailuresControl
+    from reverie.ui.failures.tab import FailuresTab
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.services_view import ServicesView
     from reverie.ui.traces.tab import TracesTab
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 _LATE = (
     "PySide6.QtNetwork",
     "reverie.dream.review",
+    "reverie.services.failures",
     "reverie.services.orphans",
     "reverie.services.replay",
     "reverie.context.claude",
@@ -47,6 +50,8 @@ _LATE = (
     "reverie.ui.context.tab",
     "reverie.ui.extraction.consent",
     "reverie.ui.extraction.dialog",
+    "reverie.ui.failures.control",
+    "reverie.ui.failures.tab",
     "reverie.ui.memory.drafts_dialog",
     "reverie.ui.memory.history.restore_dialog",
     "reverie.ui.memory.history.window",
@@ -61,6 +66,9 @@ _LATE = (
     "reverie.ui.transcripts.jobs_dialog",
     "reverie.ui.transcripts.tab",
 )
+
+_FAILURES = 6
+"""The place of the tab that only some homes have: the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +105,12 @@ class LateTabs(QObject):
         self._jobs: JobsDialog | None = None
         self._context: ContextTab | None = None
         self._context_control: ContextControl | None = None
+        self._failures: FailuresTab | None = None
+        self._failures_control: FailuresControl | None = None
         self._places = [QWidget() for _title in self._titles()]
         for place, title in zip(self._places, self._titles(), strict=True):
             tabs.addTab(place, title)
+        tabs.setTabVisible(_FAILURES, False)
 
     def _titles(self) -> tuple[str, ...]:
         return (
@@ -108,6 +119,7 @@ class LateTabs(QObject):
             self.tr("Doctor"),
             self.tr("Transcripts"),
             self.tr("Context"),
+            self.tr("Failures"),
         )
 
     @property
@@ -145,6 +157,23 @@ class LateTabs(QObject):
         return self._context_control
 
     @property
+    def failures(self) -> FailuresTab:
+        """Not before `built`."""
+        assert self._failures is not None
+        return self._failures
+
+    @property
+    def failures_control(self) -> FailuresControl:
+        """Not before `built`."""
+        assert self._failures_control is not None
+        return self._failures_control
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether the agent of the shown home learns of failing."""
+        return self._session is not None and self._session.workbench.parts.home.kind == "loki"
+
+    @property
     def agent_jobs(self) -> JobsDialog | None:
         """None until it was asked for."""
         return self._jobs
@@ -170,6 +199,8 @@ class LateTabs(QObject):
             return
         from reverie.ui.context.control import ContextControl
         from reverie.ui.context.tab import ContextTab
+        from reverie.ui.failures.control import FailuresControl
+        from reverie.ui.failures.tab import FailuresTab
         from reverie.ui.services_view import ServicesView
         from reverie.ui.traces.tab import TracesTab
         from reverie.ui.transcripts.tab import TranscriptsTab
@@ -184,16 +215,23 @@ class LateTabs(QObject):
             self._context, around.clock, around.memory.buffers, around.memory.edits
         )
         self._context_control.open_wanted.connect(self._on_open_wanted)
-        services = self._services
-        self._take_places(
-            (self._traces, services.activity, services.doctor, self._transcripts, self._context)
+        self._failures = FailuresTab(around.icons)
+        self._failures_control = FailuresControl(
+            self._failures, around.icons, around.clock, around.memory.edits
         )
+        self._failures_control.open_wanted.connect(self._on_open_wanted)
+        self._failures_control.changed.connect(around.memory.situation_changed)
+        self._failures.transcript_wanted.connect(self.show_transcript)
+        services = self._services
+        before_last = (self._traces, services.activity, services.doctor, self._transcripts, self._context)
+        self._take_places((*before_last, self._failures))
         self._status_bar.insertPermanentWidget(0, self._services.label)
         self._connect(self._traces, self._services)
         if self._session is not None:
             self._services.set_session(self._session)
             self._transcripts.set_session(self._session)
             self._context_control.set_session(self._session, around.memory.update_)
+            self._failures_control.set_session(self._session)
         if self._hosting:
             self._services.run_for(around.homes.sessions)
         self.built.emit()
@@ -206,6 +244,7 @@ class LateTabs(QObject):
             self._tabs.removeTab(index)
             self._tabs.insertTab(index, widget, title)
             place.deleteLater()
+        self._tabs.setTabVisible(_FAILURES, self.has_failures)
         self._tabs.setCurrentIndex(shown)
 
     def _connect(self, traces: TracesTab, services: ServicesView) -> None:
@@ -230,6 +269,11 @@ class LateTabs(QObject):
             self._transcripts.set_session(session)
         if self._context_control is not None:
             self._context_control.set_session(session)
+        if self._failures_control is not None:
+            self._failures_control.set_session(session)
+        if not self.has_failures and self._tabs.currentIndex() == _FAILURES:
+            self._tabs.setCurrentIndex(0)
+        self._tabs.setTabVisible(_FAILURES, self.has_failures)
 
     def host(self) -> None:
         """Host the services of the open homes where they are wanted."""
@@ -259,6 +303,8 @@ class LateTabs(QObject):
             self._transcripts.stop()
         if self._context_control is not None:
             self._context_control.stop()
+        if self._failures_control is not None:
+            self._failures_control.stop()
 
     @property
     def can_pause(self) -> bool:
@@ -293,6 +339,12 @@ class LateTabs(QObject):
     @Slot()
     def show_context(self) -> None:
         self._tabs.setCurrentIndex(5)
+
+    @Slot()
+    def show_failures(self) -> None:
+        """Only where there is such a tab."""
+        if self.has_failures:
+            self._tabs.setCurrentIndex(_FAILURES)
 
     @Slot(str)
     def _on_open_wanted(self, path: str) -> None:

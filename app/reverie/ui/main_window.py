@@ -394,7 +394,9 @@ class MainWindow(QMainWindow):
     def _follow(self) -> None:
         from reverie.ui.actions import Situation
 
-        known = Situation(home=self._session is not None, services=self.late.can_pause)
+        known = Situation(
+            home=self._session is not None, services=self.late.can_pause, failures=self.late.has_failures
+        )
         now = self.tab.situation(known)
         self._now = now
         self.actions_.follow(now)

@@ -136,6 +136,7 @@ class Guide:
         self._comfort()
         self._codex()
         self._claude()
+        self._loki()
 
     def _loaded(self) -> bool:
         from reverie.ui.settle import is_loaded
@@ -384,6 +385,13 @@ class Guide:
         session = self._window.session
         if session is not None:
             show_claude(self._window, session.info.root.parent, self._picture, self._wait, NARROW)
+
+    def _loki(self) -> None:
+        from reverie.ui.tour_loki import show_loki
+
+        session = self._window.session
+        if session is not None:
+            show_loki(self._window, session.info.root.parent, self._picture, self._wait, NARROW)
 
     def _search(self) -> None:
         """What is found as one types."""

@@ -1,4 +1,4 @@
-"""List rows of two lines: what, and below it in dim where; a short word at the right."""
+"""List rows of two lines: what, and below it in dim where; a short word at the right, a sign before them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from reverie.ui.theme import GAP, UNIT, CalmSelection, dimmed, readable, tabular, theme_of
+from reverie.ui.icons import Icons
+from reverie.ui.theme import GAP, SIGN_CONTRAST, UNIT, CalmSelection, dimmed, readable, tabular, theme_of
+
+_SIGN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class TwoLines:
-    """Texts that are safe to draw already."""
+    """Texts that are safe to draw already. `sign`: an icon's name; a list that shows signs keeps their room
+    on every row."""
 
     title: str
     below: str
     right: str = ""
     quiet: bool = False
+    sign: str = ""
 
 
 class TwoLineDelegate(QStyledItemDelegate):
@@ -26,8 +31,10 @@ class TwoLineDelegate(QStyledItemDelegate):
 
     ROLE = int(Qt.ItemDataRole.UserRole) + 1
 
-    def __init__(self, view: QWidget) -> None:
+    def __init__(self, view: QWidget, icons: Icons | None = None) -> None:
+        """`icons`: for a list that shows signs."""
         super().__init__(view)
+        self._icons = icons
         CalmSelection(view)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
@@ -42,7 +49,7 @@ class TwoLineDelegate(QStyledItemDelegate):
         if lines is None:
             return
         theme = theme_of(option.palette)
-        text, dim = theme.text, theme.dim
+        text, dim, back = theme.text, theme.dim, theme.base
         if option.state & QStyle.StateFlag.State_Selected:
             active = option.state & QStyle.StateFlag.State_Active
             group = QPalette.ColorGroup.Active if active else QPalette.ColorGroup.Inactive
@@ -53,6 +60,13 @@ class TwoLineDelegate(QStyledItemDelegate):
         painter.setFont(tabular(option.font))
         metrics = QFontMetrics(painter.font())
         area = option.rect.adjusted(GAP, UNIT, -GAP, -UNIT)
+        if self._icons is not None:
+            tints = {"check": theme.good, "warning": theme.warn, "flag": theme.warn}
+            if lines.sign:
+                tint = readable(tints.get(lines.sign, dim), back, SIGN_CONTRAST)
+                ratio = painter.device().devicePixelRatioF()
+                painter.drawPixmap(area.topLeft(), self._icons.pixmap(lines.sign, _SIGN, tint, ratio))
+            area.setLeft(area.left() + _SIGN + GAP)
         upper = QRect(area.left(), area.top(), area.width(), metrics.height())
         lower = upper.translated(0, metrics.height() + 1)
         painter.setPen(dim)

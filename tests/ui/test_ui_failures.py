@@ -1,0 +1,308 @@
+"""The Failures tab: what the agent learnt of failing, what of it is told, and what one can change."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QGuiApplication
+from ui_windows import ACME, Driver, Windows
+
+from helpers.audit import problems
+from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
+from reverie.clock import system_clock
+from reverie.compose import open_parts
+from reverie.profile import Profile
+from reverie.services.failures import FailuresView, LessonView, Repeated
+from reverie.services.workbench import Workbench
+from reverie.ui.failures.dialogs import MergeRecordsDialog, ResolutionDialog
+from reverie.ui.failures.tab import FailuresTab
+from reverie.ui.icons import Icons
+
+SEEN = f"phase=ACT; signature: run > fetch; fp={FINGERPRINT[:12]}"
+
+
+def filled(maker: LokiMaker, now_ms: int) -> LokiMaker:
+    """Four lessons of one kind, anti-patterns of which three say the same, crashes, a transcript."""
+    for hour in range(4):
+        when = datetime.fromtimestamp(now_ms / 1000 - 3600 * (4 - hour), UTC)
+        maker.episode(hour, when.strftime("%Y-%m-%dT%H:%M:%SZ"), errors=[error(message=SEEN)])
+    maker.episode(9, "2026-01-01T00:00:00Z", errors=[error("Odd\u202e", "long ago", "asked Ada")])
+    maker.patterns(
+        *(maker.anti_pattern(number) for number in (1, 2)),
+        maker.anti_pattern(3, what="guessing", correct="read the log"),
+    )
+    maker.crash(now_ms // 1000 - 900, stack_signature=["run", "fetch"])
+    maker.crash(now_ms // 1000 - 600, stack_signature=["run", "fetch"])
+    return maker
+
+
+def seen_of(maker: LokiMaker, tmp_path: Path) -> FailuresView:
+    parts = open_parts(maker.project, Profile.under(tmp_path / "profile"), lambda: NOON)
+    return Workbench(parts).failures.look()
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> LokiMaker:
+    return LokiMaker(tmp_path / "project")
+
+
+@pytest.fixture
+def view(maker: LokiMaker, tmp_path: Path) -> FailuresView:
+    return seen_of(filled(maker, NOON), tmp_path)
+
+
+class Opener:
+    """Remembers what it was to open."""
+
+    def __init__(self) -> None:
+        self.opened: list[str] = []
+
+    def __call__(self, url: QUrl) -> bool:
+        self.opened.append(url.toLocalFile())
+        return True
+
+
+@pytest.fixture
+def tab(qtbot: Any) -> FailuresTab:
+    made = FailuresTab(Icons(), opener=Opener())
+    qtbot.addWidget(made)
+    made.resize(760, 620)
+    made.show()
+    return made
+
+
+def titles(tab: FailuresTab) -> list[str]:
+    return [row.look.title for row in tab.list.shown]
+
+
+def test_lessons_come_newest_first_and_what_is_told_is_marked(tab: FailuresTab, view: FailuresView) -> None:
+    tab.show_view(view, NOON)
+    assert tab.title.text() == "3 lessons are told now"
+    assert tab.state.text().startswith("LOKI_FAILURE_MEMORY is on")
+    assert [tab.bar.tabText(index) for index in range(3)] == [
+        "Lessons · 5",
+        "Anti-patterns · 3",
+        "Crashes · 2",
+    ]
+    block, *lessons = tab.list.shown
+    assert (block.look.title, block.look.below) == ("What the next iteration is told", "3 lessons")
+    assert tab.text.toPlainText() == view.block().strip("\n")
+    assert [row.look.sign for row in lessons] == ["check"] * 3 + [""] * 2
+    assert [row.look.right for row in lessons[:2]] == ["1 h ago", "2 h ago"]
+    assert lessons[0].look.below == "told now · seen 4 times"
+    assert lessons[3].look.below == "not told: only the newest are · seen 4 times"
+    assert lessons[4].look.below == "not told any more: older than a day · resolved: asked Ada"
+    assert lessons[4].look.title == "Odd\\u202e: long ago"
+    assert "told now" in lessons[0].spoken
+    tab.list.pick(lessons[0].key)
+    text = tab.text.toPlainText()
+    assert "Resolution: none yet" in text
+    assert "2 crash records of this kind" in text
+    assert "\u202e" not in tab.text.toPlainText()
+    tab.copy.click()
+    assert QGuiApplication.clipboard().text() == text
+
+
+def test_a_goal_tells_anti_patterns_and_repeated_ones_are_to_merge(
+    tab: FailuresTab, view: FailuresView, qtbot: Any
+) -> None:
+    tab.show_view(view, NOON)
+    tab.goal.setText("stop guessing")
+    assert tab.list.shown[0].look.below == "3 lessons · 1 anti-pattern"
+    assert "- (prior) guessing" in tab.text.toPlainText()
+    tab.bar.setCurrentIndex(1)
+    first, *single = tab.list.shown
+    assert (first.look.below, first.look.right) == ("3 records say the same", "to merge")
+    assert [row.look.below.partition(" · ")[0] for row in single][-1] == "told for this goal"
+    assert "Do: read the log" in tab.text.toPlainText()
+    assert tab.merge.isVisible()
+    assert not tab.resolve.isVisible()
+    with qtbot.waitSignal(tab.merge_wanted) as asked:
+        tab.merge.click()
+    assert asked.args == [view.repeated[0]]
+    with qtbot.waitSignal(tab.open_wanted) as opened:
+        tab.open.click()
+    assert opened.args == ["semantic/patterns.json"]
+
+
+def test_a_crash_and_its_lesson_lead_to_each_other_and_to_their_files(
+    tab: FailuresTab, view: FailuresView, qtbot: Any
+) -> None:
+    tab.show_view(view, NOON)
+    tab.list.pick(tab.list.shown[1].key)
+    with qtbot.waitSignal(tab.open_wanted) as opened:
+        tab.open.click()
+    assert opened.args[0].startswith("episodic/")
+    tab.other.click()
+    assert tab.part == "crashes"
+    (row,) = tab.list.shown
+    assert row.look.below.startswith("seen 2 times · in 4 lessons · run > fetch")
+    assert "Records, newest first:" in tab.text.toPlainText()
+    tab.open.click()
+    assert tab._opener.opened == [str(view.crashes[0].newest.path)]  # type: ignore[attr-defined]
+    tab.other.click()
+    assert tab.part == "lessons"
+    current = tab.list.current
+    assert current is not None
+    assert isinstance(current.what, LessonView)
+    assert current.what.standing == "told"
+
+
+def test_the_selection_stays_while_lessons_come(
+    tab: FailuresTab, view: FailuresView, maker: LokiMaker, tmp_path: Path
+) -> None:
+    tab.show_view(view, NOON)
+    tab.list.pick(tab.list.shown[2].key)
+    before = tab.list.current
+    assert before is not None
+    maker.episode(7, "2026-08-19T11:30:00Z")
+    tab.show_view(seen_of(maker, tmp_path), NOON)
+    after = tab.list.current
+    assert after is not None
+    assert after.key == before.key
+    assert tab.list.shown[1].look.title == "IterationError: no 7"
+
+
+def test_nothing_the_switch_and_damage_are_said_in_words(
+    tab: FailuresTab, maker: LokiMaker, tmp_path: Path
+) -> None:
+    maker.file("memory/decisions.md", "# Decisions\n")
+    (maker.memory / "episodic").mkdir()
+    nothing = seen_of(maker, tmp_path)
+    tab.show_view(nothing, NOON)
+    assert tab.nothing.isVisible()
+    assert "LOKI_FAILURE_MEMORY is on" in tab.nothing.sentence.text()
+    maker.file("memory/episodic/2026-08-19/task-torn.json", "{")
+    maker.crash(NOON // 1000)
+    maker.json("config.json", {"memory": {"disabled": True}})
+    tab.show_view(replace(seen_of(maker, tmp_path), on=False), NOON)
+    assert "LOKI_FAILURE_MEMORY is 0" in tab.state.text()
+    assert "stop the recording" in tab.state.text()
+    assert "1 record cannot be read" in tab.state.text()
+    assert "task-torn.json" in tab.state.toolTip()
+    assert tab.none.text() == "No episode has failed."
+    assert not tab.list.isVisible()
+
+
+@pytest.mark.parametrize("width", [360, 760])
+def test_nothing_is_cut_pale_or_nameless(
+    tab: FailuresTab, view: FailuresView, width: int, qtbot: Any
+) -> None:
+    tab.show_view(view, NOON)
+    tab.resize(width, 700)
+    for index in range(3):
+        tab.bar.setCurrentIndex(index)
+        QGuiApplication.processEvents()
+        assert problems(tab) == []
+    for dialog in (
+        ResolutionDialog(view.lessons[0], view, "guessing", Icons()),
+        MergeRecordsDialog(view.repeated[0], Icons()),
+    ):
+        qtbot.addWidget(dialog)
+        dialog.show()
+        dialog.resize(width, 600)
+        QGuiApplication.processEvents()
+        assert problems(dialog) == []
+        dialog.reject()
+
+
+def test_a_resolution_is_asked_with_the_block_before_and_after(view: FailuresView, qtbot: Any) -> None:
+    dialog = ResolutionDialog(view.lessons[0], view, "", Icons())
+    qtbot.addWidget(dialog)
+    assert not dialog.accept_button.isEnabled()
+    assert dialog.before.toPlainText() == dialog.after.toPlainText() == view.block().strip("\n")
+    dialog.field.setPlainText("  the token had run out\n")
+    assert dialog.note.text().startswith("The block stays")
+    with qtbot.waitSignal(dialog.wanted) as asked:
+        dialog.accept_button.click()
+    assert asked.args == [view.lessons[0], "the token had run out"]
+    assert not dialog.accept_button.isEnabled()
+
+
+def test_a_merge_shows_what_stays_and_what_goes(view: FailuresView, qtbot: Any) -> None:
+    (group,) = view.repeated
+    assert isinstance(group, Repeated)
+    dialog = MergeRecordsDialog(group, Icons())
+    qtbot.addWidget(dialog)
+    assert dialog.before.toPlainText().count("Avoid: IterationError") == 3
+    assert dialog.after.toPlainText().count("Avoid: IterationError") == 1
+    assert "read the log" in dialog.after.toPlainText()
+    assert dialog.note.text().endswith("sem-00000002, sem-00000003.")
+
+
+def settled(driver: Driver) -> FailuresTab:
+    driver.until(lambda: driver.window.late.failures_control.is_settled)
+    found: FailuresTab = driver.window.late.failures
+    return found
+
+
+def test_a_window_shows_changes_and_takes_back_what_was_learnt(
+    windows: Windows, maker: LokiMaker, home: Path
+) -> None:
+    filled(maker, system_clock())
+    driver = windows.open(maker.project, "")
+    window, late = driver.window, driver.window.late
+    assert window.tabs.isTabVisible(6)
+    driver.do("view.failures")
+    assert window.tabs.currentWidget() is late.failures
+    tab = settled(driver)
+    assert tab.title.text() == "3 lessons are told now"
+    # A resolution, and what the watcher makes of it.
+    row = tab.list.shown[1]
+    assert isinstance(row.what, LessonView)
+    path = row.what.lesson.path
+    before = path.read_bytes()
+    tab.list.pick(row.key)
+    tab.resolve.click()
+    control = late.failures_control
+    assert control.dialog is not None
+    control.dialog.field.setPlainText("the token had run out")
+    control.dialog.accept_button.click()
+    driver.until(lambda: "resolved" in tab.list.shown[1].look.below)
+    assert control.dialog is None
+    assert json.loads(path.read_bytes())["errors_encountered"][0]["resolution"] == "the token had run out"
+    assert window.actions_["memory.undo"].isEnabled()
+    tab.message.button("undo").click()
+    driver.until(lambda: "resolved" not in tab.list.shown[1].look.below)
+    assert path.read_bytes() == before
+    # A merge, taken back by the window's own Undo.
+    patterns = maker.memory / "semantic" / "patterns.json"
+    before = patterns.read_bytes()
+    tab.bar.setCurrentIndex(1)
+    tab.merge.click()
+    control.dialog.accept_button.click()
+    driver.until(lambda: tab.view is not None and not tab.view.repeated)
+    assert len(json.loads(patterns.read_bytes())["patterns"]) == 1
+    driver.do("memory.undo")
+    driver.until(lambda: tab.view is not None and len(tab.view.repeated) == 1)
+    assert patterns.read_bytes() == before
+    # What another writes: a crash, and a change between look and merge.
+    maker.crash(system_clock() // 1000, stack_signature=["run", "fetch"])
+    driver.until(lambda: tab.bar.tabText(2) == "Crashes · 3")
+    # What is opened from here is shown in the editor.
+    tab.bar.setCurrentIndex(0)
+    tab.list.pick(row.key)
+    tab.open.click()
+    assert window.tabs.currentWidget() is driver.tab
+    driver.until(
+        lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path.endswith(path.name)
+    )
+    # Another home has no such tab.
+    window.late.show_failures()
+    window.homes.open(home)
+
+    def picked() -> bool:
+        found = next((each for each in window.homes.sessions if each.info.root.name == home.name), None)
+        return found is not None and window.picker.pick(found.info.id, workspace_id=ACME)
+
+    driver.until(picked)
+    driver.until(lambda: not window.late.has_failures)
+    assert not window.tabs.isTabVisible(6)
+    assert window.tabs.currentIndex() == 0
+    assert not window.actions_["view.failures"].isEnabled()
