@@ -23,7 +23,8 @@ from reverie.dream.review import Selection
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.run import RunResult
 from reverie.dream.service import DreamRequest
-from reverie.homes.claude_lock import LOCK_NAME, read_lock
+from reverie.homes.claude_lock import read_lock
+from reverie.homes.claude_names import LOCK_NAME
 from reverie.profile import Profile
 from reverie.runs.guard import Guard
 from reverie.runs.limits import Limits
@@ -174,6 +175,33 @@ def test_no_engine_deletes_or_renames_an_index_nor_touches_session_notes(world: 
     assert [answer["success"] for answer in engine.answers] == [False] * 4
     after = contents(world.maker.root)
     assert {rel: data for rel, data in after.items() if Path(rel).name != LOCK_NAME} == before
+
+
+def test_no_run_touches_the_agents_lock_as_a_file(world: World) -> None:
+    path = f"/memories/project/{LOCK_NAME}"
+    insert = {"command": "insert", "path": path, "insert_line": 0, "insert_text": "1"}
+    create = {"command": "create", "path": path.upper().replace("/MEMORIES/PROJECT", "/memories/project")}
+    rename = {"command": "rename", "old_path": path, "new_path": "/memories/project/a.md"}
+    engine = Scripted(insert, delete(LOCK_NAME), rename, {**create, "file_text": "1"})
+    was = world.lock_by("999999999", 1_700_000_000)
+    world.dream(engine)
+    assert [answer["success"] for answer in engine.answers] == [False] * 4
+    assert was is not None
+    assert world.lock.read_bytes() == b"", "held and given back, nothing else"
+
+
+@pytest.mark.parametrize("reviewed", [False, True])
+def test_a_renamed_memory_keeps_its_mode(world: World, *, reviewed: bool) -> None:
+    (world.memory / "deploy.md").chmod(0o600)
+    rename = {
+        "command": "rename",
+        "old_path": "/memories/project/deploy.md",
+        "new_path": "/memories/project/rollout.md",
+    }
+    result = world.dream(Scripted(rename), dry_run=reviewed)
+    if reviewed:
+        ApplyService(world.parts.dream_dependencies).apply(result.run_id, Selection())
+    assert (world.memory / "rollout.md").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_rename_and_a_new_memory_have_their_lines(world: World) -> None:

@@ -127,7 +127,8 @@ def _of_group(
             if after is not None and len(after) > max(file_bytes, len(current or b"")):
                 raise MendableError(f"{path} would be larger than the agent reads ({file_bytes} bytes).")
             if after != current:
-                changes[path] = PlannedChange(source.root_of(intent), intent.rel, current, after)
+                mode = intent.mode if current is None else None
+                changes[path] = PlannedChange(source.root_of(intent), intent.rel, current, after, mode)
     return changes
 
 

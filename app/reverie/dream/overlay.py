@@ -172,7 +172,7 @@ class DreamOverlay:
         for change in changes:
             files = self._scopes[change.root.key].files
             if change.after is not None:
-                files.write(change.rel, change.after)
+                files.write(change.rel, change.after, mode=change.mode)
             elif files.entry(change.rel) is not None:
                 files.remove(change.rel)
 
@@ -220,7 +220,13 @@ class DreamOverlay:
     def changes(self) -> Sequence[PlannedChange]:
         """What the overlay amounts to, writes before deletes."""
         changes = [
-            PlannedChange(overlay.root, change.rel, change.before, change.after)
+            PlannedChange(
+                overlay.root,
+                change.rel,
+                change.before,
+                change.after,
+                change.mode if change.before is None else None,
+            )
             for overlay in self._scopes.values()
             for change in overlay.files.changes()
         ]

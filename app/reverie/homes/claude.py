@@ -41,7 +41,7 @@ from reverie.homes.base import (
 from reverie.homes.claude_companions import companions
 from reverie.homes.claude_essence import essence
 from reverie.homes.claude_index import INDEX
-from reverie.homes.claude_names import DAILY_LOG, DIRECTORY, KIND
+from reverie.homes.claude_names import DAILY_LOG, DIRECTORY, KIND, LOCK_NAME
 from reverie.homes.claude_places import (
     Machine,
     canonical_root,
@@ -65,6 +65,7 @@ CAPS = Caps(
 
 TEAM = "team"
 _TEAM_SENTENCE = "A server keeps the team's memories on every machine alike; a change here could be lost."
+_LOCK_SENTENCE = "By this file the agent tells that it consolidates, and when it did."
 _SETTINGS = ("settings.json", "settings.local.json")
 _MOST_IN_USE = 64
 
@@ -169,6 +170,8 @@ class ClaudeHome(PlainHome):
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         if root.scope is Scope.PROJECT and rel.partition("/")[0] == TEAM:
             return FileRule("read-only", _TEAM_SENTENCE)
+        if root.scope is Scope.PROJECT and rel.casefold() == LOCK_NAME:
+            return FileRule("read-only", _LOCK_SENTENCE)
         return FileRule()
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
@@ -187,7 +190,7 @@ class ClaudeHome(PlainHome):
         return follow(change)
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        from reverie.homes.claude_lock import LOCK_NAME, ClaudeLock
+        from reverie.homes.claude_lock import ClaudeLock
 
         directory = self._memory_directory(context)
         return None if directory is None else ClaudeLock(directory / LOCK_NAME)

@@ -32,7 +32,6 @@ from reverie.homes.base import LockBefore
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LOCK_NAME = ".consolidate-lock"
 STALE_MS = HOUR_MS
 _READ_BYTES = 4096
 _NUMBER = re.compile(rb"\s*(\d{1,10})(?!\d)")

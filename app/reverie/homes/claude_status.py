@@ -12,7 +12,8 @@ from pathlib import Path
 
 from reverie.homes.base import Scope, StatusLine
 from reverie.homes.claude_index import INDEX
-from reverie.homes.claude_lock import LOCK_NAME, LockState, read_lock
+from reverie.homes.claude_lock import LockState, read_lock
+from reverie.homes.claude_names import LOCK_NAME
 
 _LABEL = "Claude Code consolidation"
 _SLACK_MS = 60_000

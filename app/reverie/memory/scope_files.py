@@ -46,11 +46,13 @@ class ScopeFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OverlayChange:
-    """One file that differs from the base: its bytes before and after, None where there is no file."""
+    """One file that differs from the base: its bytes before and after, None where there is no file. `mode`:
+    the permissions that a file that was renamed takes along."""
 
     rel: str
     before: bytes | None
     after: bytes | None
+    mode: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class OverlayFiles:
         self._base = base
         self._seen: dict[str, bytes | None] = {}
         self._written: dict[str, bytes | None] = {}
+        self._modes: dict[str, int] = {}
         self._removed_directories: set[str] = set()
 
     def entry(self, rel: str) -> Entry | None:
@@ -105,6 +108,8 @@ class OverlayFiles:
         if before_replace is not None:
             before_replace(current)
         self._written[rel] = data
+        if mode is not None:
+            self._modes[rel] = mode
 
     def remove(self, rel: str) -> None:
         entry = self.entry(rel)
@@ -135,8 +140,10 @@ class OverlayFiles:
             files = [entry.rel for entry in self.walk().entries if entry.kind == "file"]
             moved = {file: new_rel + file[len(rel) :] for file in files if _is_below(file, rel)}
         for old, new in moved.items():
-            data = self._current(old)
+            data, mode = self._current(old), self._mode(old)
             self._current(new)
+            if mode is not None:
+                self._modes[new] = mode
             self._written[old] = None
             self._written[new] = data
         if entry.kind != "file":
@@ -163,7 +170,7 @@ class OverlayFiles:
     def changes(self) -> tuple[OverlayChange, ...]:
         """What differs from the base as this overlay first saw it, in path order."""
         return tuple(
-            OverlayChange(rel, self._seen.get(rel), after)
+            OverlayChange(rel, self._seen.get(rel), after, self._modes.get(rel))
             for rel, after in sorted(self._written.items(), key=lambda item: utf16_key(item[0]))
             if self._seen.get(rel) != after
         )
@@ -199,6 +206,13 @@ class OverlayFiles:
             self._seen.setdefault(rel, None)
             return None
         return self._from_base(rel, None)
+
+    def _mode(self, rel: str) -> int | None:
+        """The permissions that go along with a file; None for one that came into being here."""
+        if rel in self._modes or rel in self._written:
+            return self._modes.get(rel)
+        entry = self._base.entry(rel)
+        return None if entry is None else entry.mode & 0o777
 
     def _from_base(self, rel: str, limit: int | None) -> bytes:
         if rel not in self._seen or self._seen[rel] is None:

@@ -11,7 +11,8 @@ import pytest
 
 from reverie.errors import Busy, Conflict, MendableError
 from reverie.homes.base import LockBefore
-from reverie.homes.claude_lock import LOCK_NAME, STALE_MS, ClaudeLock, LockState, read_lock
+from reverie.homes.claude_lock import STALE_MS, ClaudeLock, LockState, read_lock
+from reverie.homes.claude_names import LOCK_NAME
 
 NOW = 1_800_000_000_000
 OURS, THEIRS = 4711, 815
