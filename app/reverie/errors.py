@@ -68,12 +68,14 @@ class Unavailable(MendableError):
 
 
 class Ambiguous(MendableError):
-    """A question with more than one answer; `choices` lists them. The command line exits 2."""
+    """A question with more than one answer, or none yet; `choices` lists what there is. The command line
+    exits 2."""
 
     reason = "ambiguous"
 
     def __init__(self, title: str, *, choices: tuple[str, ...], next_step: str = "") -> None:
-        super().__init__(title, cause="Choices: " + ", ".join(choices) + ".", next_step=next_step)
+        cause = f"Choices: {', '.join(choices)}." if choices else ""
+        super().__init__(title, cause=cause, next_step=next_step)
         self.choices = choices
 
 

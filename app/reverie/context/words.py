@@ -60,6 +60,11 @@ def reason(entry: Entry) -> str:
     said = _REASONS[entry.reason]
     if entry.reason == "unseen" and entry.detail:
         return entry.detail
+    if entry.reason == "on-demand":
+        # The home's own words say what it waits for.
+        told = (sentence for sentence in entry.detail.split(". ") if "loaded only" in sentence.lower())
+        said = next(told, said).removesuffix(".")
+        return said[:1].lower() + said[1:]
     if entry.reason == "cut" and entry.detail:
         return f"{entry.detail} tokens of its middle are left out"
     if entry.reason in ("lesson", "newest-only") and entry.detail:

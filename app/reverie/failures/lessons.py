@@ -171,16 +171,16 @@ def _in_window(memory: Path, now_ms: int) -> list[Path]:
     for day in episode_days(memory):
         if day < first.isoformat():
             break
-        found += files_of_day(memory, day)
-        if len(found) >= MOST_EPISODES:
+        found += files_of_day(memory, day, MOST_EPISODES - len(found))
+        if len(found) == MOST_EPISODES:
             break
-    return found[:MOST_EPISODES]
+    return found
 
 
 def _lessons_of(path: Path, record: dict[str, Any], now_ms: int) -> list[Lesson]:
-    episode = episode_of(record)
-    if episode.outcome != "failure":
+    if record.get("outcome") != "failure":
         return []
+    episode = episode_of(record)
     # The agent takes an episode without a date for one of this moment.
     at = now_ms * 1000 if not record.get("timestamp") else episode.at
     return [

@@ -33,6 +33,8 @@ AGENT = "reverie"
 _GOAL_CHARS = 500
 _ACTION_CHARS = 100
 _ACTIONS = 100
+_DERIVED_WAIT_S = 2.0
+"""A hook must not hold up its agent for what can be derived again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,7 @@ def _derived(memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]
     for name, change in (("timeline.json", _in_timeline), ("index.json", _in_index)):
         path = memory / name
         try:
-            with lock_beside(path):
+            with lock_beside(path, timeout_s=_DERIVED_WAIT_S):
                 document: dict[str, Any] | None = {"version": "1.1.0", "last_updated": now}
                 if path.exists():
                     document = read_object(path, problems)

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -303,11 +304,12 @@ def episode_days(memory: Path) -> list[str]:
     return [day for day in _names(memory / "episodic", directories=True) if _is_date(day)]
 
 
-def files_of_day(memory: Path, day: str) -> list[Path]:
-    """The episodes of one date in the agent's own order: by name, last first."""
+def files_of_day(memory: Path, day: str, most: int) -> list[Path]:
+    """The episodes of one date in the agent's own order, by name, last first; at most this many."""
     directory = memory / "episodic" / day
     names = _names(directory, directories=False)
-    return [directory / name for name in names if name.startswith("task-") and name.endswith(".json")]
+    episodes = (name for name in names if name.startswith("task-") and name.endswith(".json"))
+    return [directory / name for name in islice(episodes, most)]
 
 
 def _is_date(name: str) -> bool:

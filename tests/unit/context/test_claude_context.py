@@ -10,6 +10,7 @@ import pytest
 from helpers.claude_home import ClaudeHomeMaker, topic
 from helpers.context_homes import view_at
 from helpers.samples import snapshot
+from reverie.context import words
 from reverie.context.view import ContextView, Part
 
 
@@ -81,6 +82,18 @@ def test_switched_off_memory_is_said(maker: ClaudeHomeMaker) -> None:
     part = part_of(view_of(maker, project, {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}), "index-file")
     assert part.notes == ("memory-off",)
     assert "CLAUDE_CODE_DISABLE_AUTO_MEMORY" in part.detail
+
+
+def test_an_import_from_outside_waits_for_its_approval_and_the_words_say_so(
+    maker: ClaudeHomeMaker, tmp_path: Path
+) -> None:
+    project = a_project(maker, "")
+    (project / "CLAUDE.md").write_text(f"See @{tmp_path}/outside.md\n")
+    (tmp_path / "outside.md").write_text("Far away.\n")
+    entries = part_of(view_of(maker, project), "instructions").entries
+    entry = next(each for each in entries if str(each.file).endswith("outside.md"))
+    assert entry.state == "out"
+    assert "approved" in words.reason(entry)
 
 
 def test_instructions_stand_in_the_order_of_loading(maker: ClaudeHomeMaker) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import reverie.failures.record as record_module
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker
 from helpers.samples import snapshot
 from reverie.errors import MendableError, Unavailable
@@ -267,6 +268,19 @@ def test_a_lock_beside_a_file_is_that_of_its_other_writers(tmp_path: Path) -> No
         with pytest.raises(MendableError, match="locked by its agent"), lock_beside(target, timeout_s=0.01):
             pass
     assert [path.name for path in tmp_path.iterdir()] == ["patterns.json.lock"]
+
+
+def test_a_derived_file_that_the_agent_holds_does_not_hold_up_its_hook(
+    maker: LokiMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert record_module._DERIVED_WAIT_S <= 2
+    monkeypatch.setattr(record_module, "_DERIVED_WAIT_S", 0.01)
+    maker.memory.mkdir(parents=True)
+    with lock_beside(maker.memory / "index.json"):
+        done = recorded(maker)
+    assert stored(done)["outcome"] == "failure"
+    assert [problem.split()[0] for problem in done.problems] == ["index.json"]
+    assert (maker.memory / "timeline.json").exists()
 
 
 def test_the_fingerprint_of_a_crash_without_frames_is_that_of_all_such(maker: LokiMaker) -> None:
