@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -285,3 +287,24 @@ def test_the_name_of_a_trace_holds_no_secret_of_its_title(tmp_path: Path) -> Non
     extract(maker.root, tmp_path / "profile")
     (trace,) = (memory_of(maker.root) / "trace_summaries").iterdir()
     assert trace.name == f"{thread_id(1)}_use_redacted_secret_now.md"
+
+
+def test_the_tree_says_which_files_the_agent_makes_anew(
+    home: Path, profile: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    extract(home, profile)
+    where = ("--home", str(home), "--profile", str(profile), "--project", CWD)
+    assert main(["tree", *where, "--json"]) == 0
+    nodes = {node["path"]: node for node in flat(json.loads(capsys.readouterr().out))}
+    assert "rule" not in nodes["/memories/project/MEMORY.md"]
+    assert nodes["/memories/project/memory_summary.md"]["rule"] == "generated"
+    assert nodes["/memories/project/memory_summary.md"]["ruleReason"].endswith("a change would be lost.")
+    assert main(["tree", *where]) == 0
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if "memory_summary.md" in each]
+    assert ", generated]" in line
+
+
+def flat(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for node in nodes:
+        yield node
+        yield from flat(node.get("children", []))

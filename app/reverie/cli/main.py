@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reverie import __version__
@@ -182,7 +183,7 @@ def _marks(workspace: dict[str, Any]) -> str:
 
 
 def _tree(session: Session) -> int:
-    from reverie.cli.tree_text import tree_lines
+    from reverie.cli.tree_text import mark_rules, tree_lines
     from reverie.homes.base import Scope
     from reverie.memory.listing import tree
     from reverie.services.workbench import Workbench
@@ -191,6 +192,10 @@ def _tree(session: Session) -> int:
     context = session.context(parts)
     view = Workbench(parts).view(context)
     nodes = [tree(scope, view.scopes[scope]) for scope in Scope]
+    for scope, node in zip(Scope, nodes, strict=True):
+        root = view.scopes[scope].root
+        if root is not None:
+            mark_rules(node, partial(parts.home.file_rule, root))
     if session.as_json:
         print_json(nodes)
     else:
