@@ -140,7 +140,7 @@ def clock() -> Time:
 @pytest.fixture
 def parts(tmp_path: Path, clock: Time, monkeypatch: pytest.MonkeyPatch) -> HomeParts:
     monkeypatch.setenv("TEST_KEY", KEY)
-    return sample_parts("mux-home", tmp_path, clock)
+    return sample_parts("mux-home", tmp_path, clock, whole=False)
 
 
 @dataclass

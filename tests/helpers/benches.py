@@ -26,11 +26,12 @@ class Time:
         return self.now
 
 
-def sample_parts(name: str, tmp_path: Path, clock: Time | None = None) -> HomeParts:
-    """The parts of a fresh copy of a sample home."""
+def sample_parts(name: str, tmp_path: Path, clock: Time | None = None, *, whole: bool = True) -> HomeParts:
+    """The parts of a fresh copy of a sample home; `whole` as in `copy_sample`."""
     from reverie.compose import open_parts
 
-    return open_parts(copy_sample(name, tmp_path), Profile.under(tmp_path / "profile"), clock or Time())
+    home = copy_sample(name, tmp_path, whole=whole)
+    return open_parts(home, Profile.under(tmp_path / "profile"), clock or Time())
 
 
 def again(parts: HomeParts, clock: Time | None = None) -> HomeParts:

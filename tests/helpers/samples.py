@@ -6,11 +6,17 @@ import shutil
 from pathlib import Path
 
 SAMPLES = Path(__file__).parent.parent / "samples"
+_LONG_BYTES = 50_000
 
 
-def copy_sample(name: str, tmp_path: Path) -> Path:
-    """A copy of the sample home `name` that a test may change: `tmp_path/name`."""
-    return Path(shutil.copytree(SAMPLES / name, tmp_path / name))
+def copy_sample(name: str, tmp_path: Path, *, whole: bool = True) -> Path:
+    """A copy of the sample home `name` that a test may change: `tmp_path/name`. Not `whole`: without its very
+    long notes, which take most of the time of a dream by rules."""
+    home = Path(shutil.copytree(SAMPLES / name, tmp_path / name))
+    for note in () if whole else home.glob("memory/project/*/reference/*.md"):
+        if note.stat().st_size > _LONG_BYTES:
+            note.unlink()
+    return home
 
 
 def snapshot(root: Path) -> dict[str, tuple[int, int, bytes | None]]:

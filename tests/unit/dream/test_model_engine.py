@@ -25,7 +25,7 @@ SECRET = "sk-test-FAKE-FAKE-FAKE-FAKE-0000000000"
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeParts:
-    return sample_parts("mux-home", tmp_path)
+    return sample_parts("mux-home", tmp_path, whole=False)
 
 
 def dream(

@@ -155,7 +155,7 @@ def time() -> Time:
 
 @pytest.fixture
 def parts(tmp_path: Path, time: Time) -> HomeParts:
-    return sample_parts("mux-home", tmp_path, time)
+    return sample_parts("mux-home", tmp_path, time, whole=False)
 
 
 def sweeps(parts: HomeParts) -> SweepService:

@@ -41,7 +41,7 @@ def time() -> Time:
 @pytest.fixture
 def parts(tmp_path: Path, time: Time) -> HomeParts:
     """The sample with a compaction that nobody has harvested yet."""
-    parts = sample_parts("mux-home", tmp_path, time)
+    parts = sample_parts("mux-home", tmp_path, time, whole=False)
     sidecar = parts.home.root / "memory-consolidation.json"
     sidecar.write_text(json.dumps({**json.loads(sidecar.read_bytes()), "harvestsByWorkspace": {}}))
     return parts

@@ -24,7 +24,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeParts:
-    return sample_parts("mux-home", tmp_path)
+    return sample_parts("mux-home", tmp_path, whole=False)
 
 
 def dream(parts: HomeParts) -> RunResult:

@@ -21,7 +21,7 @@ MESSAGES = "memory/global/commit-messages.md"
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeParts:
-    return sample_parts("mux-home", tmp_path)
+    return sample_parts("mux-home", tmp_path, whole=False)
 
 
 def dream(parts: HomeParts) -> RunResult:

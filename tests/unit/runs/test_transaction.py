@@ -58,7 +58,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    return Bench(sample_parts("mux-home", tmp_path))
+    return Bench(sample_parts("mux-home", tmp_path, whole=False))
 
 
 class Killed(BaseException):

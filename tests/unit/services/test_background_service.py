@@ -36,7 +36,7 @@ class NoKeys:
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeParts:
-    return sample_parts("mux-home", tmp_path)
+    return sample_parts("mux-home", tmp_path, whole=False)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ TYPED = "\ufeffone\r\ntwo\u2028three\rfour \U0001f600 \ud800 caf\u00e9\n"
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeParts:
-    return sample_parts("mux-home", tmp_path)
+    return sample_parts("mux-home", tmp_path, whole=False)
 
 
 def a_draft(parts: HomeParts, content: str = TYPED, path: str = DEPLOY) -> Draft:

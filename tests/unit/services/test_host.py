@@ -56,7 +56,7 @@ class Recorder:
 
 @pytest.fixture
 def parts(tmp_path: Path) -> HomeParts:
-    return sample_parts("mux-home", tmp_path)
+    return sample_parts("mux-home", tmp_path, whole=False)
 
 
 @pytest.fixture
