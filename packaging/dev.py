@@ -29,6 +29,8 @@ from system_libraries import WINDOW_PACKAGES, debian_packages, libraries_message
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 LOCKS = (ROOT / "packaging" / "requirements.txt", ROOT / "packaging" / "requirements-dev.txt")
+# What `package` builds with, in an environment of its own (`build/venv`).
+PACKAGE_LOCK = ROOT / "packaging" / "requirements-package.txt"
 OLDEST_PYTHON = (3, 11)
 LOCK_HEADER = "# Exact versions and hashes, without addresses, made by `packaging/dev.py lock`.\n"
 
@@ -41,6 +43,7 @@ usage: python3 packaging/dev.py COMMAND [ARGUMENTS...]
   bench                print the budgets as ratios, measured in one run
   campaign             the full counts of the promises (takes long); writes a report (`--report FILE`)
   shots DIR            render the screenshots into DIR
+  package [PART...]    build and check in dist/ what people install: wheel, program, deb (without PART all)
   translate            take new texts into resources/translations (--missing, --fill FILE)
   lock [--upgrade]     make the lock files again from pyproject.toml (needs uv)
 """
@@ -292,6 +295,10 @@ def shots(arguments: Sequence[str]) -> int:
     return replace_by([set_up(), "-m", "reverie.ui.tour", arguments[0]], QT_QPA_PLATFORM="offscreen")
 
 
+def package(arguments: Sequence[str]) -> int:
+    return replace_by([set_up(), ROOT / "packaging" / "package.py", *arguments])
+
+
 def translate(arguments: Sequence[str]) -> int:
     return replace_by([set_up(), ROOT / "packaging" / "translations.py", *arguments])
 
@@ -302,12 +309,16 @@ def lock(arguments: Sequence[str]) -> int:
         raise Stop("Making the lock files needs uv: it resolves for every platform at once.")
     options = ["--universal", "--python-version", "3.11", "--no-build", "--generate-hashes"]
     options += ["--no-annotate", "--no-header", "--quiet", *arguments]
-    program, tools = (str(file) for file in LOCKS)
-    sources = {program: ["pyproject.toml"], tools: ["--group", "dev", "--constraints", program]}
+    program, tools, builder = (str(file) for file in (*LOCKS, PACKAGE_LOCK))
+    sources = {
+        program: ["pyproject.toml"],
+        tools: ["--group", "dev", "--constraints", program],
+        builder: ["--group", "package", "--constraints", program, "--constraints", tools],
+    }
     for target, source in sources.items():
         command = [uv, "pip", "compile", *source, *options, "--output-file", target]
         must(f"lock {Path(target).name}", command, "These requirements do not fit together; see above.")
-    for file in LOCKS:
+    for file in (*LOCKS, PACKAGE_LOCK):
         file.write_text(LOCK_HEADER + file.read_text(encoding="utf-8"), encoding="utf-8", newline="\n")
     return 0
 
@@ -328,6 +339,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "bench": bench,
     "campaign": campaign,
     "shots": shots,
+    "package": package,
     "translate": translate,
     "lock": lock,
 }

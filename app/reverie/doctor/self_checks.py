@@ -21,6 +21,7 @@ from reverie.doctor.words import size, some
 from reverie.errors import MendableError, mendable_from_os
 from reverie.files.lease import Leases
 from reverie.profile import Profile
+from reverie.resources import resource
 from reverie.settings import load_settings
 
 _LIBRARIES = ("PySide6-Essentials", "watchdog", "pygit2", "httpx", "pydantic", "rapidfuzz", "keyring")
@@ -175,4 +176,5 @@ def _homes(count: int) -> Finding:
 
 def _built() -> int:
     """When the program was put on this disk, a day of slack taken off; UTC ms."""
-    return Path(__file__).stat().st_mtime_ns // 1_000_000 - 86_400_000
+    # A file of the program that is one in a packaged build, too: the modules lie in an archive there.
+    return resource("prices.json").stat().st_mtime_ns // 1_000_000 - 86_400_000

@@ -1,0 +1,107 @@
+"""The program's icon in every size that desktops ask for, made from the one drawing of ours.
+
+    python packaging/icons.py DIRECTORY
+
+writes `hicolor/<size>x<size>/apps/reverie.png` and `hicolor/scalable/apps/reverie.svg` (freedesktop's icon
+theme), `reverie.ico` (Windows) and `reverie.icns` (macOS). Nothing of it is in the repository: it is made at
+each build.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DRAWING = ROOT / "resources" / "icons" / "reverie.svg"
+SIZES = (16, 22, 24, 32, 48, 64, 96, 128, 256, 512)
+ICO_SIZES = (16, 24, 32, 48, 64, 128, 256)
+# Apple's names of the pieces; 11 to 14 are the doubled sizes of 16, 32, 128 and 256.
+ICNS_PIECES = {
+    "icp4": 16,
+    "icp5": 32,
+    "ic07": 128,
+    "ic08": 256,
+    "ic09": 512,
+    "ic11": 32,
+    "ic12": 64,
+    "ic13": 256,
+    "ic14": 512,
+}
+
+
+def write_icons(directory: Path, drawing: Path = DRAWING) -> None:
+    """Write all of them below `directory`, over what is there."""
+    pngs = {size: drawn(drawing, size) for size in SIZES}
+    theme = directory / "hicolor"
+    for size, png in pngs.items():
+        folder = theme / f"{size}x{size}" / "apps"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "reverie.png").write_bytes(png)
+    scalable = theme / "scalable" / "apps"
+    scalable.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(drawing, scalable / "reverie.svg")
+    (directory / "reverie.ico").write_bytes(ico({size: pngs[size] for size in ICO_SIZES}))
+    (directory / "reverie.icns").write_bytes(icns(pngs))
+
+
+def drawn(drawing: Path, size: int) -> bytes:
+    """The drawing as a square PNG of `size` pixels with a clear ground."""
+    from PySide6.QtCore import QBuffer, QIODevice, Qt
+    from PySide6.QtGui import QImage, QPainter
+    from PySide6.QtSvg import QSvgRenderer
+
+    # Drawn four times as large and scaled down: thin lines stay lines at 16 pixels.
+    image = QImage(size * 4, size * 4, QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    try:
+        QSvgRenderer(str(drawing)).render(painter)
+    finally:
+        painter.end()
+    small = image.scaled(
+        size, size, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+    )
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    if not small.save(buffer, "PNG"):  # type: ignore[call-overload]
+        raise OSError(f"{drawing} could not be drawn with {size} pixels")
+    return bytes(buffer.data().data())
+
+
+def ico(pngs: Mapping[int, bytes]) -> bytes:
+    """Windows' container: a directory of 16 bytes for each picture, then the pictures as they are."""
+    head = struct.pack("<HHH", 0, 1, len(pngs))
+    offset = len(head) + 16 * len(pngs)
+    entries = b""
+    for size, png in pngs.items():
+        side = size % 256  # 0 stands for 256
+        entries += struct.pack("<BBBBHHII", side, side, 0, 0, 1, 32, len(png), offset)
+        offset += len(png)
+    return head + entries + b"".join(pngs.values())
+
+
+def icns(pngs: Mapping[int, bytes]) -> bytes:
+    """Apple's container: pieces of a name, a length that counts its own 8 bytes, and a picture."""
+    pieces = b"".join(
+        name.encode("ascii") + struct.pack(">I", len(pngs[size]) + 8) + pngs[size]
+        for name, size in ICNS_PIECES.items()
+    )
+    return b"icns" + struct.pack(">I", len(pieces) + 8) + pieces
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1:
+        print("usage: icons.py DIRECTORY", file=sys.stderr)
+        return 2
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    write_icons(Path(arguments[0]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
