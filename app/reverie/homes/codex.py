@@ -62,6 +62,7 @@ _INSTRUCTIONS = ("AGENTS.md", "AGENTS.override.md")
 _FROM_ROLLOUTS = "Codex writes this file from the rollouts again and again; a change would be lost."
 _FROM_DATABASE = "Codex writes this file from its database before each consolidation; a change would be lost."
 _TRANSIENT = "Codex keeps this file for itself while it consolidates."
+_BASELINE = "Codex keeps here what its memories were at the last consolidation, to see what people changed."
 _MANIFEST = "Codex keeps the books of an extension in this file."
 
 
@@ -142,6 +143,8 @@ class CodexHome(PlainHome):
             if first == "trace_summaries" or rel == "memory_summary.md":
                 return FileRule("generated", _FROM_ROLLOUTS)
             return FileRule()
+        if first.lower() == ".git":
+            return FileRule("read-only", _BASELINE)
         if first == "rollout_summaries":
             return FileRule("generated", _FROM_ROLLOUTS)
         if rel == "raw_memories.md":

@@ -23,7 +23,8 @@ from helpers.codex_home import (
     varied_rollouts,
 )
 from helpers.rollouts import START
-from reverie.errors import Unavailable
+from reverie.errors import StoreError, Unavailable
+from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable
 from reverie.homes.codex import CodexHome
 from reverie.homes.codex_names import (
@@ -37,6 +38,7 @@ from reverie.homes.codex_names import (
 )
 from reverie.homes.discovery import open_home
 from reverie.memory.listing import names_only, scan_scope
+from reverie.memory.store import MemoryStore, NoEffects
 from reverie.transcripts.reading import Reading
 
 GONE = "/projects/demo"
@@ -436,6 +438,24 @@ def test_a_directory_on_a_drive_of_windows_is_lower_cased(monkeypatch: pytest.Mo
     assert normalised_cwd("/mnt/C/Users", wsl=False) == "/mnt/C/Users"
     assert normalised_cwd("/mnt/cd/Users", wsl=True) == "/mnt/cd/Users"
     assert normalised_cwd("/home/Me", wsl=True) == "/home/Me"
+
+
+def test_the_private_baseline_of_the_agent_cannot_be_touched(maker: CodexHomeMaker, tmp_path: Path) -> None:
+    maker.newest()
+    home = opened(maker, tmp_path)
+    store = MemoryStore(home, home.context(), lambda root: RootedDirectory(root.directory), NoEffects())
+    before = fingerprint(maker.root)
+    for change in (
+        lambda: store.delete("/memories/global/.git"),
+        lambda: store.delete("/memories/global/.git/HEAD"),
+        lambda: store.create("/memories/global/.git/x", "x"),
+        lambda: store.rename("/memories/global/.git", "/memories/global/skills/git"),
+        lambda: store.rename("/memories/global/MEMORY.md", "/memories/global/.git/MEMORY.md"),
+    ):
+        with pytest.raises(StoreError) as raised:
+            change()
+        assert raised.value.reason == "not-editable"
+    assert fingerprint(maker.root) == before
 
 
 def test_columns_are_asked_for_by_name(maker: CodexHomeMaker, tmp_path: Path) -> None:
