@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import random
 import string
+import unicodedata
+from urllib.parse import quote
 
 from reverie.failures.redact import Places, redact_text
 
@@ -48,6 +50,39 @@ def planted(rng: random.Random) -> tuple[str, str]:
             ("nightowl/night-bus", "nightowl"),
         ]
     )
+
+
+def disguised(rng: random.Random, plant: str) -> str:
+    """A plant as programs and jokers spell it."""
+    at = rng.randrange(1, len(plant))
+    odd = plant[at]
+    return rng.choice(
+        [
+            plant[:at] + rng.choice("\u200b\u200d\u00ad\ufeff\u202e") + plant[at:],
+            plant[:at] + (chr(ord(odd) + 0xFEE0) if "!" <= odd <= "~" else odd) + plant[at + 1 :],
+            plant.replace("/", "\\/"),
+            "".join(f"\\u{ord(char):04x}" if char in "@/:=" else char for char in plant),
+            plant.replace("\n", "\\n"),
+            quote(plant),
+            quote(plant, safe=""),
+        ]
+    )
+
+
+def survivors_in_disguise(count: int, seed: int) -> list[str]:
+    """What is left of this many disguised plants, with the text."""
+    rng = random.Random(seed)
+    found: list[str] = []
+    for _ in range(count):
+        plant, private = planted(rng)
+        text = (
+            rng.choice(["see ", "(", '"', "x=", ""]) + disguised(rng, plant) + rng.choice([" end", ")", ""])
+        )
+        clean, _count = redact_text(text, PLACES)
+        plain = "".join(char for char in clean if unicodedata.category(char) != "Cf")
+        if private in unicodedata.normalize("NFKC", plain) or redact_text(clean, PLACES)[0] != clean:
+            found.append(f"{plant!r} as {text!r} in {clean!r}")
+    return found
 
 
 def survivors(seed: int, prose: list[str]) -> list[str]:

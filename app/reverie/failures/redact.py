@@ -101,7 +101,10 @@ def redact_text(text: str, places: Places) -> tuple[str, int]:
     """The text without what is private, and how many things were taken out. A text that hides something in
     another spelling (escapes, invisible characters, wide letters) comes back plainly spelt."""
     rules = _rules(places)
-    clean, count = _ruled(text, rules)
+    # Letters first: half a secret, found up to an odd one, would leave its other half behind.
+    clean, count = _ruled(_letters(text), rules)
+    if not count:
+        clean, count = _ruled(text, rules)
     plain = clean
     for _ in range(_SPELLINGS):
         before, plain = plain, _plainly(plain)
@@ -150,10 +153,17 @@ def _ruled(text: str, rules: list[_Rule]) -> tuple[str, int]:
     return text, count
 
 
+def _letters(text: str) -> str:
+    """The text without characters that nobody sees, and with plain letters for their look-alikes."""
+    if text.isascii():
+        return text
+    shown = "".join(char for char in text if unicodedata.category(char) != "Cf")
+    return unicodedata.normalize("NFKC", shown)
+
+
 def _plainly(text: str) -> str:
     """The text without one layer of disguise: what a reader or a program would take it for."""
-    shown = "".join(char for char in text if unicodedata.category(char) != "Cf")
-    shown = unicodedata.normalize("NFKC", shown)
+    shown = _letters(text)
     shown = _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), shown)
     return _SLASHES.sub("/", shown)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.planted import PLACES, many_survivors, survivors
+from helpers.planted import PLACES, many_survivors, survivors, survivors_in_disguise
 from reverie.failures.crash import scrubbed
 from reverie.failures.redact import Places, redact_text, redact_value
 
@@ -248,6 +248,10 @@ def test_what_is_under_a_secrets_name_goes_however_deep() -> None:
 
 def test_nothing_that_is_planted_survives() -> None:
     assert many_survivors(300, seed=20_261_121) == []
+
+
+def test_nothing_that_is_planted_in_disguise_survives() -> None:
+    assert survivors_in_disguise(600, seed=20_261_121) == []
 
 
 @settings(max_examples=60, deadline=None)
