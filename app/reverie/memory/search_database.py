@@ -21,7 +21,7 @@ from reverie.files.lock import file_lock
 from reverie.files.sqlite import use_wal, why
 
 # Count up with every change of the tables, or of what `memory.search_text` makes of a text.
-VERSION = 2
+VERSION = 3
 _BUSY_S = 5.0
 _LOCK_S = 120.0
 # What the machine, not the file, is to blame for.

@@ -2,7 +2,8 @@
 
 A full update looks at every file of every root and reads those whose size, mtime or inode are not known; one
 from dirty paths looks at those only. A root that cannot be read keeps its rows (a vanished disk is not a
-thousand deletions); so does a directory that cannot be listed.
+thousand deletions); so does a directory that cannot be listed. Records are indexed in the words in which they
+are shown (`Home.rendered`).
 
 Runs inside `SearchDatabase.writing`, in one thread. Writes nothing into a home.
 """
@@ -14,12 +15,13 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from reverie.errors import mendable_from_os
 from reverie.homes.base import COMPANIONS, Companion, Home, HomeContents, Scope, ScopeRoot
 from reverie.memory.rescanning import dirty_rels
-from reverie.memory.search_scan import Found, IndexScanner, Known, read_below
+from reverie.memory.search_scan import SEARCHED_BYTES, Found, IndexScanner, Known, read_below
 from reverie.memory.search_text import index_parts, index_text
 
 _log = logging.getLogger("reverie.search")
@@ -102,6 +104,7 @@ class Writer:
         self._waiting = 0
         self._root = ""
         self._scope = Scope.GLOBAL
+        self._rendered: Callable[[str, bytes], str | None] = _as_it_is
         connection.execute("BEGIN IMMEDIATE")
 
     def roots(self) -> set[str]:
@@ -112,7 +115,7 @@ class Writer:
         """One dirty place: a file, a directory, or something that is gone."""
         if any(part.startswith(".") for part in rel.split("/") if part):
             return
-        self._at(root)
+        self._at(root, home)
         if not rel:
             self.scan(root, "", home)
             return
@@ -130,7 +133,7 @@ class Writer:
 
     def scan(self, root: ScopeRoot, rel: str, home: Home) -> None:
         """All files at and below `rel`."""
-        self._at(root)
+        self._at(root, home)
         known = self._known(rel)
         scanner = IndexScanner(os.fspath(root.directory), known, self.put, without=root.without)
         try:
@@ -145,7 +148,7 @@ class Writer:
         self._drop({each for each in known if each not in scanner.seen and not each.startswith(unread)})
 
     def companions(self, home: Home, companions: dict[Path, Companion]) -> None:
-        self._root = COMPANIONS
+        self._root, self._rendered = COMPANIONS, _as_it_is
         known = self._known("")
         there: set[str] = set()
         for path, companion in companions.items():
@@ -179,12 +182,14 @@ class Writer:
         if row is not None:
             self._connection.execute("DELETE FROM docs WHERE id = ?", (row[0],))
         made = self._connection.execute(_INSERT, (*key, self._scope.value, *stamps, found.sha256)).lastrowid
+        said = self._rendered(rel, found.text.encode()) if found.size <= SEARCHED_BYTES else None
+        text = found.text if said is None else said
         shown = rel.encode("utf-8", "replace").decode()
         name = f"{index_text(shown)} {index_parts(shown)}"
         self._connection.execute("INSERT INTO names (rowid, name) VALUES (?, ?)", (made, name))
         self._connection.execute(
             "INSERT INTO words (rowid, name, body, parts) VALUES (?, ?, ?, ?)",
-            (made, name, index_text(found.text), index_parts(found.text)),
+            (made, name, index_text(text), index_parts(text)),
         )
         self._count()
 
@@ -202,8 +207,9 @@ class Writer:
         self._waiting = 0
         self._watcher.told(self.changed)
 
-    def _at(self, root: ScopeRoot) -> None:
+    def _at(self, root: ScopeRoot, home: Home) -> None:
         self._root, self._scope = root.key, root.scope
+        self._rendered = partial(home.rendered, root)
 
     def _known(self, rel: str) -> dict[str, Known]:
         rows = self._connection.execute(
@@ -234,6 +240,10 @@ class Writer:
         self._waiting += 1
         if self._waiting >= _BATCH:
             self.commit()
+
+
+def _as_it_is(_rel: str, _data: bytes) -> None:
+    """No file is told in other words."""
 
 
 def _span(rel: str) -> tuple[bytes, bytes]:

@@ -326,7 +326,8 @@ class SearchDesk:
         return self._made(doc, place, shelf, cut, query)
 
     def _read(self, doc: Doc, size: int) -> tuple[_Place, _Shelf, str, bool] | None:
-        """The file's text, at most so many bytes of it, and whether that is all; None if it is gone."""
+        """The file's text as it is shown, of at most so many bytes of it, and whether that is all; None if it
+        is gone."""
         shelf = self._shelves[doc.home]
         try:
             place = self._placed(doc.home, shelf).get(doc.root)
@@ -343,7 +344,15 @@ class SearchDesk:
         except OSError as error:
             # What cannot be read is found by its name.
             return None if is_gone(error) else (place, shelf, "", True)
-        return place, shelf, data.decode("utf-8", "replace"), status.st_size <= len(data)
+        is_all = status.st_size <= len(data)
+        said = None
+        if place.root is not None and (is_all or size < SEARCHED_BYTES):
+            # Half a record says nothing in words: one that is has to be read whole.
+            said = shelf.parts.home.rendered(place.root, doc.rel, data)
+            if said is not None and not is_all:
+                return self._read(doc, SEARCHED_BYTES)
+        text = data.decode("utf-8", "replace") if said is None else said
+        return place, shelf, text, is_all
 
     def _made(self, doc: Doc, place: _Place, shelf: _Shelf, cut: Snippet, query: Query) -> Hit:
         home = shelf.parts.home
