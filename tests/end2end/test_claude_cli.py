@@ -3,6 +3,7 @@ own jobs are told."""
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -62,3 +63,22 @@ def test_the_status_tells_of_the_agents_own_consolidation(
     assert "Claude Code consolidation: Begun by process 999999999, which has ended. (just now)" in (
         capsys.readouterr().out
     )
+
+
+def test_notes_that_a_person_makes_are_for_their_owner_only_and_other_modes_stay(
+    maker: ClaudeHomeMaker, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker.typed("/work/gone")
+    transcript = maker.session("/work/gone", 1)
+    notes = transcript.with_suffix("") / "session-memory" / "summary.md"
+    lines: list[dict[str, Any]] = [{"command": "create", "file_text": "# Session Title\n"}]
+    lines.append({"command": "str_replace", "old_str": "Title", "new_str": "Title "})
+    for mode, line in zip((0o600, 0o640), lines, strict=True):
+        if notes.exists():
+            notes.chmod(0o640)
+        request = {"path": "/memories/workspace/summary.md", "workspace_id": session_id(1), **line}
+        typed = io.BytesIO(json.dumps(request).encode() + b"\n")
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(typed))
+        assert told(maker, capsys, "memory")["success"]
+        assert notes.stat().st_mode & 0o777 == mode
+    assert [folder.stat().st_mode & 0o777 for folder in list(notes.parents)[:2]] == [0o700, 0o700]

@@ -68,10 +68,13 @@ def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]
 
 
 @contextlib.contextmanager
-def opened_below(root: str, parts: list[str], *, create: bool = False) -> Iterator[Directory]:
+def opened_below(
+    root: str, parts: list[str], *, create: bool = False, mode: int = 0o777
+) -> Iterator[Directory]:
     """The directory with these names below `root`, none of them a symlink. Raises OSError and SwappedError.
 
-    `create`: make what is missing of it, the root too, and take that away again if the block fails.
+    `create`: make what is missing of it, the root too, with `mode` less the umask, and take that away again
+    if the block fails.
     """
     start, names = _existing(root, parts) if create else (root, parts)
     made = False
@@ -83,7 +86,7 @@ def opened_below(root: str, parts: list[str], *, create: bool = False) -> Iterat
             except FileNotFoundError:
                 if not create:
                     raise
-                directory.make(name)
+                directory.make(name, mode)
                 made = True
                 opened.push(_unless_done(directory, name))
                 child = directory.child(name)

@@ -77,9 +77,11 @@ class Walk:
 class RootedDirectory:
     """The files below `root`, which may be missing and may itself be a symlink."""
 
-    def __init__(self, root: Path, *, without: str = "") -> None:
-        """`without`: a walk leaves out what this regular expression matches in full, by its path."""
+    def __init__(self, root: Path, *, without: str = "", private: bool = False) -> None:
+        """`without`: a walk leaves out what this regular expression matches in full, by its path. `private`:
+        what is made here is for its owner only."""
         self.root = root
+        self._private = private
         self._leaves_out = re.compile(without).fullmatch if without else lambda _name: None
 
     def exists(self) -> bool:
@@ -130,9 +132,12 @@ class RootedDirectory:
         those of the existing file.
         """
 
+        given = mode
+
         def write(directory: Directory, name: str) -> None:
             if not name:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            mode = self._mode_of_new(directory, name) if given is None else given
             if create_only:
                 with contextlib.suppress(FileNotFoundError):
                     directory.refuse_symlink(name)
@@ -143,6 +148,15 @@ class RootedDirectory:
             replace_file(directory, name, data, mode=mode, check=before_replace)
 
         self._at(rel, "written", write, create=True)
+
+    def _mode_of_new(self, directory: Directory, name: str) -> int | None:
+        """Permissions for a file that is not there yet; None for those it has, or the usual ones."""
+        if self._private:
+            try:
+                directory.lstat(name)
+            except FileNotFoundError:
+                return 0o600
+        return None
 
     def remove(self, rel: str) -> None:
         """Remove a file, a symlink (not what it leads to) or a whole directory.
@@ -297,7 +311,8 @@ class RootedDirectory:
             for attempt in range(1, ATTEMPTS + 1):
                 try:
                     root, (*above, name) = self._place(rel, parts, follow=follow, resolved=attempt > 1)
-                    with opened_below(root, above, create=create) as directory:
+                    made = 0o700 if self._private else 0o777
+                    with opened_below(root, above, create=create, mode=made) as directory:
                         return act(directory, name)
                 except SwappedError:
                     continue

@@ -113,13 +113,15 @@ class ScopeRoot:
     """One directory of memories. `key` names it inside its home for ever: `global`, `project/<dirName>`,
     `workspace/<id>`. `usage_prefix` begins the logical keys of its files; None where nobody knows the
     owner. `without`: what this regular expression matches in full, by its path below the directory, belongs
-    to other roots or is the agent's housekeeping, with all below it; empty for none."""
+    to other roots or is the agent's housekeeping, with all below it; empty for none. `private`: what is made
+    in it, and the root itself, is for its owner only."""
 
     scope: Scope
     key: str
     directory: Path
     usage_prefix: str | None
     without: str = ""
+    private: bool = False
 
     def leaves_out(self, rel: str) -> bool:
         """Whether `rel` is none of this root's memories."""

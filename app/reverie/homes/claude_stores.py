@@ -41,7 +41,8 @@ class ClaudeStores:
 
     def notes_root(self, place: str, session_id: str) -> ScopeRoot:
         key = f"workspace/{session_id}"
-        return ScopeRoot(Scope.WORKSPACE, key, self.projects / place / session_id / NOTES, f"{key}:")
+        directory = self.projects / place / session_id / NOTES
+        return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True)
 
     def memory_of(self, project_path: str) -> ScopeRoot:
         checkout = self.checkout(project_path)

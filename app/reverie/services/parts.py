@@ -269,4 +269,4 @@ class HomeParts:
 
 def rooted_files(root: ScopeRoot) -> RootedDirectory:
     """The files of a root on disk."""
-    return RootedDirectory(root.directory, without=root.without)
+    return RootedDirectory(root.directory, without=root.without, private=root.private)
