@@ -18,9 +18,11 @@ from helpers.extraction import CWD, NOW, OTHER, age, extract, ids, memory_of, pa
 from helpers.rollouts import START, meta
 from helpers.watching import wait_until
 from reverie.cli import main
+from reverie.errors import StoreError
 from reverie.homes.codex_names import bucket_of
 from reverie.rollouts.progress import ExtractProgress
-from reverie.rollouts.stage_one import is_structured
+from reverie.rollouts.rules import extracted
+from reverie.rollouts.stage_one import RolloutSource, StageOneOutput, is_structured
 from reverie.services.host import Host
 
 
@@ -279,6 +281,24 @@ def test_a_rollout_with_nothing_to_remember_is_looked_at_once_and_takes_no_place
     path = maker.rollout(5, talk(5, CWD, "Now something"))
     age(path, 20)
     assert [end.id for end in extract(maker.root, profile).rollouts] == ids(5)
+
+
+def test_rollouts_that_always_fail_keep_no_other_out(
+    tmp_path: Path, profile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(source: RolloutSource, items: Any, statements: Any) -> StageOneOutput:
+        if source.thread_id != thread_id(1):
+            raise StoreError("Not this one.")
+        return extracted(source, items, statements)
+
+    monkeypatch.setattr("reverie.rollouts.rules.extracted", failing)
+    home = small_home(tmp_path / "codex", range(1, 10)).root
+    assert [end.outcome for end in extract(home, profile).rollouts] == ["failed"] * 8
+    second = extract(home, profile)
+    assert [end.id for end in second.rollouts if end.succeeded] == ids(1), second
+    assert len(second.rollouts) == 8
+    monkeypatch.undo()
+    assert len(extract(home, profile).rollouts) == 8, "a failure is no reason never to try again"
 
 
 def test_the_name_of_a_trace_holds_no_secret_of_its_title(tmp_path: Path) -> None:

@@ -179,6 +179,9 @@ class RolloutRun:
 
     def _failed(self, error: BaseException) -> PartEnd:
         record = _noted(self._parts, self._record, error, self._around.time_limit_s)
+        if record.outcome == "failed":
+            with contextlib.suppress(MendableError):  # it only loses its place to others
+                self._parts.state.failed(self._thread.id, self._thread.updated_at or 0)
         return self._end(record, record.summary, error)
 
     def _end(self, record: RunRecord, summary: str, error: BaseException | None = None) -> PartEnd:

@@ -8,7 +8,7 @@ beside the agent has none of, that is one whose rollout changed a moment ago. Pu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,11 +67,16 @@ class Selection:
 
 
 def select(
-    threads: Sequence[Thread], stored: Callable[[str], int | None], limits: Limits, now_ms: int
+    threads: Sequence[Thread],
+    stored: Callable[[str], int | None],
+    limits: Limits,
+    now_ms: int,
+    failed: Collection[str] = (),
 ) -> Selection:
     """Choose among `threads`. `stored`: when the rollout that a thread's memory was made from had last
-    changed (UTC ms), None for a thread without one."""
-    chosen: list[Thread] = []
+    changed (UTC ms), None for a thread without one. `failed`: threads that did not go on since their
+    extraction failed; they come after the others, so that some that always fail keep nobody out."""
+    wanted: list[Thread] = []
     skipped: list[Skipped] = []
     looked_at = 0
     for thread in sorted(threads, key=lambda each: (-(each.updated_at or 0), each.id)):
@@ -81,13 +86,13 @@ def select(
             if looked_at > LOOKED_AT:
                 break
             reason = _not_now(thread, stored(thread.id), limits, now_ms)
-            if reason is None and len(chosen) >= limits.rollouts:
-                reason = "over-the-limit"
         if reason is None:
-            chosen.append(thread)
+            wanted.append(thread)
         else:
             skipped.append(Skipped(thread, reason))
-    return Selection(tuple(chosen), tuple(skipped))
+    wanted.sort(key=lambda each: each.id in failed)
+    skipped += [Skipped(each, "over-the-limit") for each in wanted[limits.rollouts :]]
+    return Selection(tuple(wanted[: limits.rollouts]), tuple(skipped))
 
 
 def led_by_person(source: str) -> bool:

@@ -89,7 +89,7 @@ class ExtractService:
                 next_step="Choose a Codex home.",
                 reason="not-codex",
             )
-        rows = self._parts.state.rows()
+        rows, failures = self._parts.state.rows(), self._parts.state.failures()
 
         def stored(thread_id: str) -> int | None:
             row = rows.get(thread_id)
@@ -99,10 +99,11 @@ class ExtractService:
         if request.project_path is not None:
             wanted = {request.project_path, normalised_cwd(request.project_path)}
         threads = [each for each in home.threads() if not wanted or not each.cwd or each.cwd in wanted]
+        failed = {each.id for each in threads if failures.get(each.id) == (each.updated_at or 0)}
         lost: list[Skipped] = []
         heads: set[str] = set()
         while True:
-            found = select(threads, stored, request.limits, self._parts.clock())
+            found = select(threads, stored, request.limits, self._parts.clock(), failed)
             unread = [each for each in found.chosen if each.id not in heads and _says_too_little(each)]
             if not unread:
                 return Selection(found.chosen, (*found.skipped, *lost))

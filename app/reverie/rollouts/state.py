@@ -36,6 +36,10 @@ CREATE TABLE IF NOT EXISTS directories (
     consolidated_at INTEGER,
     outcome TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS failures (
+    thread_id TEXT PRIMARY KEY,
+    source_updated_at INTEGER NOT NULL
+) WITHOUT ROWID;
 """
 
 
@@ -96,10 +100,25 @@ class ExtractState:
             )
             return {row[0]: DirectoryRow(*row) for row in found}
 
+    def failures(self) -> Mapping[str, int]:
+        """Threads whose extraction failed last, and when (UTC ms) their rollout had last changed then."""
+        if not self._database.exists():
+            return {}
+        with self._connected(create=False) as connection:
+            return dict(connection.execute("SELECT thread_id, source_updated_at FROM failures"))
+
+    def failed(self, thread_id: str, source_updated_at: int) -> None:
+        """Keep that the extraction of a thread failed, until it succeeds."""
+        with self._connected(create=True) as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO failures VALUES (?, ?)", (thread_id, source_updated_at)
+            )
+
     def put(self, row: TraceRow) -> None:
         """Keep a row; if there is a trace, its directory waits from now on."""
         with self._connected(create=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
+            connection.execute("DELETE FROM failures WHERE thread_id = ?", (row.thread_id,))
             connection.execute(
                 "INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (

@@ -71,3 +71,12 @@ def test_the_newest_eight_of_two_hundred() -> None:
 def test_who_never_counts_takes_no_place_among_the_two_hundred() -> None:
     threads = [thread(number, subagent=True) for number in range(300)] + [thread(300)]
     assert [one.id for one in select(threads, {}.get, Limits(), NOW).chosen] == ["t300"]
+
+
+def test_threads_that_failed_come_after_the_others_and_keep_nobody_out() -> None:
+    threads = [thread(number) for number in range(1, 6)]
+    newest_first = [each.id for each in select(threads, lambda _id: None, Limits(5), NOW).chosen]
+    failed = newest_first[:2]
+    found = select(threads, lambda _id: None, Limits(4), NOW, failed)
+    assert [each.id for each in found.chosen] == [*newest_first[2:], newest_first[0]]
+    assert [(each.thread.id, each.reason) for each in found.skipped] == [(newest_first[1], "over-the-limit")]
