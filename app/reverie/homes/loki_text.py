@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from reverie.homes import loki_unsaid
 from reverie.homes.loki_records import (
     ANTI_PATTERN,
     episode_of,
@@ -164,7 +165,7 @@ def _episode(record: Any) -> Iterator[str]:
     yield from _list("Files changed", episode.files_modified)
     yield from _list("Files read", episode.files_read)
     yield from _list("Made", episode.artifacts)
-    yield from _rest(record, _TOLD_OF_EPISODE)
+    yield from _rest(record, _TOLD_OF_EPISODE, loki_unsaid.of_episode(record))
 
 
 def _patterns(document: Any) -> Iterator[str]:
@@ -189,8 +190,9 @@ def _patterns(document: Any) -> Iterator[str]:
             others = "the one above" if text in seen else f"{again} more below"
             yield from _pattern(pattern, f"Says the same as {others}." if again else "")
             seen.add(text)
-    if isinstance(document, dict):
-        yield from _rest(document, frozenset(("patterns", "anti_patterns", "version", "last_updated")))
+    told = frozenset(("patterns", "anti_patterns", "version", "last_updated"))
+    rest = document if isinstance(document, dict) else {}
+    yield from _rest(rest, told, loki_unsaid.of_patterns(listed))
 
 
 def _is_anti(record: dict[str, Any]) -> bool:
@@ -253,7 +255,7 @@ def _skill(record: Any) -> Iterator[str]:
     yield from _facts(
         ("Importance", f"{number_of(record.get('importance'), 0.5):g}"), ("Record", text_of(record.get("id")))
     )
-    yield from _rest(record, _TOLD_OF_SKILL)
+    yield from _rest(record, _TOLD_OF_SKILL, loki_unsaid.of_skill(record))
 
 
 def _timeline(document: Any) -> Iterator[str]:
@@ -341,11 +343,12 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
         yield from (f"- {item}" for item in found)
 
 
-def _rest(record: dict[str, Any], told: frozenset[str]) -> Iterator[str]:
-    """What nobody foresaw: nothing is hidden."""
+def _rest(record: dict[str, Any], told: frozenset[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
+    """What nobody foresaw, and what is `odd` in the fields that were told: nothing is hidden."""
     rest = {
         key: value for key, value in record.items() if key not in told and value not in (None, "", [], {})
     }
+    rest |= odd or {}
     if rest:
         yield from ("", "## Also in the record", "")
         yield from _fields(rest, 0)

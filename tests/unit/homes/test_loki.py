@@ -389,6 +389,54 @@ def test_what_is_no_date_is_none(value: object) -> None:
     assert moment(value) is None
 
 
+@pytest.mark.parametrize(
+    ("rel", "record", "words"),
+    [
+        ("episodic/2026-08-19/task-a.json", {"errors_encountered": {"type": "alpha"}}, ["alpha"]),
+        (
+            "episodic/2026-08-19/task-a.json",
+            {"errors_encountered": ["alpha", 5, {"note": "beta"}]},
+            ["alpha", "beta"],
+        ),
+        ("episodic/2026-08-19/task-a.json", {"errors_encountered": [{"message": ["alpha"]}]}, ["alpha"]),
+        (
+            "episodic/2026-08-19/task-a.json",
+            {"timestamp": "alpha day", "last_accessed": {"x": "beta"}},
+            ["alpha day", "beta"],
+        ),
+        ("episodic/2026-08-19/task-a.json", {"context": ["alpha"], "goal": {"x": "beta"}}, ["alpha", "beta"]),
+        (
+            "episodic/2026-08-19/task-a.json",
+            {"context": {"goal": ["alpha"], "branch": "beta"}},
+            ["alpha", "beta"],
+        ),
+        (
+            "episodic/2026-08-19/task-a.json",
+            {"files_read": [{"path": "alpha"}], "action_log": "beta"},
+            ["alpha", "beta"],
+        ),
+        (
+            "skills/a.json",
+            {"name": ["alpha"], "steps": [{"do": "beta"}], "common_errors": ["gamma"]},
+            ["alpha", "beta", "gamma"],
+        ),
+        ("semantic/patterns.json", {"patterns": ["alpha", {"pattern": "x"}, 7]}, ["alpha", "7"]),
+        ("semantic/patterns.json", {"patterns": "alpha"}, ["alpha"]),
+    ],
+)
+def test_a_field_of_another_kind_is_told_too(rel: str, record: dict[str, object], words: list[str]) -> None:
+    text = rendered(rel, json.dumps(record).encode())
+    assert text is not None
+    assert [word for word in words if word not in text] == []
+
+
+def test_a_field_of_its_own_kind_is_told_once() -> None:
+    record = {"context": {"goal": "alpha", "files_involved": ["b.py"]}, "errors_encountered": [{"type": "E"}]}
+    text = rendered("episodic/2026-08-19/task-a.json", json.dumps(record).encode())
+    assert text is not None
+    assert "Also in the record" not in text
+
+
 def test_a_poisoned_id_leads_nowhere() -> None:
     assert safe_name("../../etc/passwd") == "______etc_passwd"
     assert episode_of({"id": "../x", "timestamp": "../y"}).at is None
