@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
 from ui_windows import ACME, Driver, Windows
 
 from helpers.audit import problems
@@ -157,6 +158,9 @@ def test_a_crash_and_its_lesson_lead_to_each_other_and_to_their_files(
 def test_the_selection_stays_while_lessons_come(
     tab: FailuresTab, view: FailuresView, maker: LokiMaker, tmp_path: Path
 ) -> None:
+    tester = QAbstractItemModelTester(
+        tab.list.rows, QAbstractItemModelTester.FailureReportingMode.Warning, tab
+    )
     tab.show_view(view, NOON)
     tab.list.pick(tab.list.shown[2].key)
     before = tab.list.current
@@ -167,6 +171,9 @@ def test_the_selection_stays_while_lessons_come(
     assert after is not None
     assert after.key == before.key
     assert tab.list.shown[1].look.title == "IterationError: no 7"
+    for index in (1, 2, 0):
+        tab.bar.setCurrentIndex(index)
+    assert tester.model() is tab.list.rows
 
 
 def test_nothing_the_switch_and_damage_are_said_in_words(

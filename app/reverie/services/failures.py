@@ -11,8 +11,9 @@ what cannot be read is told in `problems`; changes raise `Conflict`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +21,7 @@ from reverie.errors import Conflict
 from reverie.failures.crash import CrashGroup, crashes, groups
 from reverie.failures.duplicates import repeated
 from reverie.failures.lessons import (
+    FINGERPRINT_CHARS,
     Lesson,
     all_lessons,
     anti_patterns_in,
@@ -69,7 +71,7 @@ class Repeated:
         return merged(self.rel, self.records)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FailuresView:
     """Everything there is. `on`: the switch in Reverie's own environment; `recorded`: the store's settings
     let failures be recorded; `block`: what would be told now, without a goal; `source`: the transcript of
@@ -104,18 +106,24 @@ class FailuresView:
 
     def crash_of(self, lesson: Lesson) -> CrashGroup | None:
         """The crashes that a lesson was made of."""
-        fingerprint = lesson.fingerprint
-        return next(
-            (each for each in self.crashes if fingerprint and each.fingerprint.startswith(fingerprint)), None
-        )
+        return self._crashes_by_beginning.get(lesson.fingerprint[:FINGERPRINT_CHARS])
 
     def lessons_of(self, group: CrashGroup) -> tuple[LessonView, ...]:
         """The lessons that were made of crashes of this kind."""
-        return tuple(
-            each
-            for each in self.lessons
-            if each.lesson.fingerprint and group.fingerprint.startswith(each.lesson.fingerprint)
-        )
+        return tuple(self._lessons_by_beginning.get(group.fingerprint[:FINGERPRINT_CHARS], ()))
+
+    @cached_property
+    def _crashes_by_beginning(self) -> Mapping[str, CrashGroup]:
+        groups = (each for each in reversed(self.crashes) if each.fingerprint)
+        return {each.fingerprint[:FINGERPRINT_CHARS]: each for each in groups}
+
+    @cached_property
+    def _lessons_by_beginning(self) -> Mapping[str, Sequence[LessonView]]:
+        found: dict[str, list[LessonView]] = {}
+        for each in self.lessons:
+            if fingerprint := each.lesson.fingerprint:
+                found.setdefault(fingerprint[:FINGERPRINT_CHARS], []).append(each)
+        return found
 
 
 class FailureDesk:

@@ -248,16 +248,13 @@ class FailuresTab(QWidget):
     def _other_row(self, row: Row | None) -> tuple[PartKey, str] | None:
         """The crash of a lesson, or the newest lesson of a crash."""
         view, what = self.view, row.what if row is not None else None
-        wanted: object = None
-        part: PartKey = "crashes"
         if view is not None and isinstance(what, LessonView):
-            wanted = view.crash_of(what.lesson)
-        elif view is not None and isinstance(what, CrashGroup):
-            part, wanted = "lessons", next(iter(view.lessons_of(what)), None)
-        if view is None or wanted is None:
-            return None
-        rows = words.rows(part, view, self.goal.text(), self._now)
-        return next(((part, each.key) for each in rows if each.what == wanted), None)
+            crash = view.crash_of(what.lesson)
+            return None if crash is None else ("crashes", words.crash_key(crash))
+        if view is not None and isinstance(what, CrashGroup):
+            lesson = next(iter(view.lessons_of(what)), None)
+            return None if lesson is None else ("lessons", words.lesson_key(lesson))
+        return None
 
     # What is wanted
 

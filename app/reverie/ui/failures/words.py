@@ -131,7 +131,7 @@ def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[Row]:
             quiet=not told,
             sign="check" if told else "",
         )
-        yield Row(f"{each.rel}:{lesson.index}", look, each)
+        yield Row(lesson_key(each), look, each)
 
 
 def _pattern_rows(view: FailuresView, goal: str) -> Iterator[Row]:
@@ -168,7 +168,17 @@ def _crash_row(group: CrashGroup, view: FailuresView, now: int) -> Row:
         facts.append(visible(group.fingerprint[:_SHOWN_FINGERPRINT]))
     at = newest.mtime_ns // 1_000_000 if newest.at is None else newest.at // 1000
     look = TwoLines(crash_name(newest), " · ".join(facts), words.age(now, at), sign="error")
-    return Row(f"crash {group.fingerprint or newest.path.name}", look, group)
+    return Row(crash_key(group), look, group)
+
+
+def lesson_key(view: LessonView) -> str:
+    """The key of a lesson's row."""
+    return f"{view.rel}:{view.lesson.index}"
+
+
+def crash_key(group: CrashGroup) -> str:
+    """The key of the row of a kind of crashes."""
+    return f"crash {group.fingerprint or group.newest.path.name}"
 
 
 def crash_name(crash: Crash) -> str:
