@@ -1,5 +1,5 @@
-"""Every fault in full: more amounts of free space, every step, 50,000 files; the report has each case with what
-Reverie said."""
+"""Every fault in full: more amounts of free space, every step, 50,000 files. The report has each case with
+what Reverie said."""
 
 from __future__ import annotations
 

@@ -261,6 +261,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("view.to-editor", "view", _("Go to &editor"), "focus_editor", ("Alt+3",)),
     ActionSpec("help.shortcuts", "help", _("&Keyboard shortcuts"), "show_shortcuts", ("F1", "Ctrl+/"),
                "keyboard"),
+    ActionSpec("help.welcome", "help", _("&Welcome…"), "show_welcome", (), "",
+               _("What Reverie reads and never reads, what runs by itself, where settings lie")),
     ActionSpec("help.about", "help", _("&About Reverie"), "show_about", ()),
 )  # fmt: skip
 

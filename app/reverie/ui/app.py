@@ -151,6 +151,10 @@ def _run(
 
         if screenshot is None:
             stores.append(SessionStore(window, remembered, place=beginning.and_found))
+            if is_first_start(remembered, demo=beginning.open_demo):
+                from reverie.ui.welcome import FirstStart
+
+                FirstStart(window)
         window.settings.look_changed.connect(look.apply)
         if instance is not None:
             instance.asked.connect(window.take_wish)
@@ -179,6 +183,13 @@ def _run(
         logging.shutdown()
         os._exit(code)
     return code
+
+
+def is_first_start(remembered: Remembered, *, demo: bool) -> bool:
+    """Whether no window of the profile has been closed yet; for the demo's throw-away profile, none of the
+    person's own either."""
+    nothing = Remembered()
+    return remembered == nothing and not (demo and read_remembered(Profile.default()) != nothing)
 
 
 def _nothing_more(_nothing: None) -> None:

@@ -39,6 +39,7 @@ _WINDOW = (
     "reverie.ui.picker",
     "reverie.ui.session_store",
     "reverie.ui.settings_control",
+    "reverie.ui.welcome",
     "reverie.helper.workbench",
     "reverie.services.workbench",
 )

@@ -573,6 +573,12 @@ class MainWindow(QMainWindow):
         dialogs.ShortcutSheet(self.actions_.shortcuts(), self).exec()
 
     @Slot()
+    def show_welcome(self) -> None:
+        from reverie.ui import welcome
+
+        welcome.show_welcome(self, self._profile)
+
+    @Slot()
     def show_about(self) -> None:
         from reverie import __version__
 
