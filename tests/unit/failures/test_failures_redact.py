@@ -233,7 +233,8 @@ def test_no_disguise_comes_through_the_form_of_a_record(text: str, private: str)
 
 
 @pytest.mark.parametrize(
-    "text", ["100 % \\/ done：ｏｋ", "a\u200bb", r"C:\temp", "50%25 of it", "// a comment"]
+    "text",
+    ["100 % \\/ done：ｏｋ", "a\u200bb", r"C:\temp", "50%25 of it", "// a comment", "src/users/models.py:12"],
 )
 def test_a_text_without_secrets_keeps_its_spelling(text: str) -> None:
     assert redact_text(text, PLACES) == (text, 0)
