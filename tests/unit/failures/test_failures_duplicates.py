@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reverie.failures.duplicates import repeated
 from reverie.services.record_changes import merged
@@ -71,3 +75,48 @@ def test_a_merge_keeps_every_word_link_condition_and_the_greatest_figures() -> N
         "source_episodes": ["ep-1"],
         "confidence": 0.55,
     }
+
+
+def told(value: Any, *, but: tuple[str, ...] = ()) -> Iterator[str]:
+    """Every text in a value, however it is spaced and capitalised, and every figure that is no text."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in but:
+                yield from told(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from told(item)
+    elif isinstance(value, str):
+        yield " ".join(value.lower().split())
+    elif value is not None:
+        yield json.dumps(value)
+
+
+TEXTS = st.sampled_from(["", " ", "a", "A", "a  b", "A b", "c"])
+LISTS = st.lists(st.sampled_from(["x", "y", "Z"]), max_size=3)
+RECORDS = st.lists(
+    st.fixed_dictionaries(
+        {"id": st.sampled_from(["1", "2", "3"]), "category": st.just("anti-pattern")},
+        optional={
+            "pattern": TEXTS,
+            "incorrect_approach": st.none() | TEXTS,
+            "correct_approach": TEXTS,
+            "why": TEXTS | st.integers(0, 2) | LISTS,
+            "conditions": st.none() | LISTS,
+            "source_episodes": LISTS,
+            "links": st.lists(st.fixed_dictionaries({"to": TEXTS, "strength": st.sampled_from([0.5, 1])})),
+            "usage_count": st.integers(0, 3),
+        },
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(RECORDS)
+def test_no_merge_of_what_says_the_same_loses_a_word(records: list[dict[str, Any]]) -> None:
+    for group in repeated(records):
+        (kept,) = merged("semantic/patterns.json", group).after
+        before = {text for each in group for text in told(each, but=("id", "usage_count"))} - {""}
+        assert before <= set(told(kept, but=("id", "usage_count")))
+        assert kept.get("usage_count", 0) == max(each.get("usage_count", 0) for each in group)

@@ -13,6 +13,7 @@ from helpers.samples import copy_sample
 from reverie.compose import open_parts
 from reverie.errors import Conflict, Unavailable
 from reverie.failures.lessons import retrieve
+from reverie.files.coalesce import Changes
 from reverie.profile import Profile
 from reverie.services.failures import FailureDesk
 from reverie.services.workbench import Workbench
@@ -160,3 +161,17 @@ def test_other_homes_keep_no_failures(tmp_path: Path) -> None:
     made = Workbench(open_parts(home, Profile.under(tmp_path / "profile"), lambda: NOON))
     with pytest.raises(Unavailable):
         _ = made.failures
+
+
+def test_crashes_and_settings_are_watched_though_they_are_no_memories(
+    maker: LokiMaker, tmp_path: Path
+) -> None:
+    maker.episode(1)
+    made = bench(maker, tmp_path)
+    watched = {target.path: target.only for target in made.watch_targets()}
+    assert watched[maker.store / "crash"] == ()
+    assert {"crash", "config.json"} <= set(watched[maker.store])
+    path = maker.crash(NOON // 1000)
+    touched = made.relevant(made.parts.home.context(), Changes(frozenset([path]), False, 1, ()))
+    assert touched.contents
+    assert not touched.tree
