@@ -42,7 +42,6 @@ class _Dialog(QDialog):
         self.note = WrapLabel()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.accept_button = self.buttons.addButton("", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.accept_button.setDefault(True)
         self.buttons.rejected.connect(self.reject)
         self.splitter = QSplitter()
         self.splitter.setChildrenCollapsible(False)
@@ -65,6 +64,8 @@ class _Dialog(QDialog):
         outer.addWidget(self.splitter, 1)
         outer.addWidget(self.note)
         outer.addWidget(self.buttons)
+        self.buttons.button(QDialogButtonBox.StandardButton.Cancel).setAutoDefault(False)
+        self.accept_button.setDefault(True)  # not before it has its window
 
     def show_error(self, error: MendableError) -> None:
         """It did not work; what was typed stays."""
