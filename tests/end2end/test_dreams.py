@@ -58,20 +58,21 @@ def process(home: Path, tmp_path: Path) -> Command:
 def here(home: Path, tmp_path: Path) -> Command:
     """The same in this process."""
 
-    def run(*words: str, code: int = 0, now: int = NOW) -> Any:
-        ended, out, err = run_here(home, tmp_path / "profile", *words, "--json", now=now)
+    def run(*words: str, code: int = 0, now: int = NOW, text: bool = False) -> Any:
+        how = [] if text else ["--json"]
+        ended, out, err = run_here(home, tmp_path / "profile", *words, *how, now=now)
         assert ended == code, (words, out, err)
-        return json.loads(out)
+        return out if text else json.loads(out)
 
     return run
 
 
 def test_a_dream_merges_within_its_budget_is_shown_by_diff_and_undone_to_the_byte(
-    process: Command, home: Path
+    process: Command, here: Command, home: Path
 ) -> None:
     before, pinned = _memories(home), _pinned(home)
     runs = [process("consolidate", "--workspace", ACME, "--engine", "rules")]
-    runs.append(process("consolidate", "--workspace", PIPELINE, "--engine", "rules", now=NOW + 1))
+    runs.append(here("consolidate", "--workspace", PIPELINE, "--engine", "rules", now=NOW + 1))
     for run in runs:
         assert run["outcome"] == "completed"
         assert 0 < sum(op["applied"] for op in run["ops"]) <= len(run["ops"]) <= 8
@@ -87,25 +88,25 @@ def test_a_dream_merges_within_its_budget_is_shown_by_diff_and_undone_to_the_byt
     for apart in (f"{ACME_STORE}/deploy.md", f"{ACME_STORE}/deploy-staging.md", *schema):
         assert merged[apart] == before[apart], apart
 
-    shown = process("diff", runs[0]["runId"], text=True)
+    shown = here("diff", runs[0]["runId"], text=True)
     changed = {name for name in before if before[name] != merged.get(name)} - {"memory-meta.json"}
     assert all(Path(name).name in shown for name in changed if PIPELINE not in name)
-    listed = process("runs")
+    listed = here("runs")
     assert [run["id"] for run in listed] == [runs[1]["runId"], runs[0]["runId"]]
 
-    for run in reversed(runs):
-        assert process("revert", run["runId"], now=NOW + 2)["conflicts"] == []
+    for run, command in zip(reversed(runs), (here, process), strict=True):
+        assert command("revert", run["runId"], now=NOW + 2)["conflicts"] == []
     after = _memories(home)
     assert {name for name in before | after if before.get(name) != after.get(name)} <= {"memory-meta.json"}
     assert json.loads(after["memory-meta.json"]) == json.loads(before["memory-meta.json"])
-    assert process("revert", runs[0]["runId"], code=1)["reason"] == "reverted"
+    assert here("revert", runs[0]["runId"], code=1)["reason"] == "reverted"
 
 
 def test_an_edit_after_the_dream_survives_the_revert_or_is_a_conflict_with_both_versions_kept(
-    process: Command, home: Path
+    process: Command, here: Command, home: Path
 ) -> None:
     before = _memories(home)
-    run = process("consolidate", "--workspace", ACME, "--engine", "rules")
+    run = here("consolidate", "--workspace", ACME, "--engine", "rules")
     text = (home / STYLE).read_text("utf-8")
     (home / STYLE).write_text(text.replace("Subject in the", "SUBJECT IN THE"), "utf-8")
     (home / CURSORS).write_text("by hand, from scratch\n", "utf-8")
@@ -116,7 +117,7 @@ def test_an_edit_after_the_dream_survives_the_revert_or_is_a_conflict_with_both_
     after = _memories(home)
     assert after[STYLE] == before[STYLE].replace(b"Subject in the", b"SUBJECT IN THE") != before[STYLE]
     assert after[CURSORS] == b"by hand, from scratch\n"
-    kept = process("diff", run["runId"], text=True)
+    kept = here("diff", run["runId"], text=True)
     for old in before[CURSORS].decode().splitlines():
         assert old in kept
     changed = {name for name in before if before[name] != after[name]} - {"memory-meta.json"}

@@ -9,18 +9,13 @@ from helpers.kills import run_kills
 
 SAMPLE: list[tuple[str, str | None]] = [
     ("dream", "journal"),
-    ("dream", "replace"),
     ("dream", "usage"),
     ("dream", "coverage"),
     ("dream", None),
     ("harvest", "journal"),
-    ("harvest", "replace"),
     ("harvest", "applied"),
-    ("apply", "journal"),
     ("apply", "replace"),
-    ("apply", "coverage"),
     ("apply", "history-ref"),
-    ("apply", None),
     ("revert", "replace"),
     ("revert", "applied"),
     ("save", "fsync"),
@@ -32,4 +27,4 @@ SAMPLE: list[tuple[str, str | None]] = [
 def test_killed_jobs_leave_old_or_new_and_can_be_reverted(tmp_path: Path) -> None:
     tally = run_kills(tmp_path, SAMPLE, seed=7)
     assert not tally.problems, "\n".join(tally.lines())
-    assert sum(tally.kills.values()) >= 12
+    assert sum(tally.kills.values()) >= 9

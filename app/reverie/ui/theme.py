@@ -93,6 +93,12 @@ def mixed(color: QColor, into: QColor, share: float) -> QColor:
 
 def readable(color: QColor, background: QColor, ratio: float = TEXT_CONTRAST) -> QColor:
     """The nearest colour to `color`, towards black or white, that reaches `ratio` on `background`."""
+    return QColor(_readable(color.rgb(), background.rgb(), ratio))
+
+
+@lru_cache(maxsize=256)  # each row that is drawn asks
+def _readable(color_rgb: int, background_rgb: int, ratio: float) -> QColor:
+    color, background = QColor(color_rgb), QColor(background_rgb)
     black, white = QColor(0, 0, 0), QColor(255, 255, 255)
     goal = white if contrast(white, background) > contrast(black, background) else black
     for percent in range(0, 101, 4):

@@ -6,9 +6,9 @@ tells that a person wants another name; the row changes when the file has.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QPalette, QValidator
-from PySide6.QtWidgets import QLineEdit, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QPalette, QValidator
+from PySide6.QtWidgets import QAbstractItemDelegate, QLineEdit, QStyleOptionViewItem, QWidget
 
 from reverie.ui.memory.tree_model import MemoryTreeModel, Role
 from reverie.ui.row_delegate import RowDelegate
@@ -68,6 +68,17 @@ class TreeDelegate(RowDelegate):
         self, editor: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         editor.setGeometry(option.rect.adjusted(UNIT // 2 + _SIGN + GAP // 2, 0, -GAP, 0))
+
+    def eventFilter(self, editor: QObject, event: QEvent) -> bool:
+        """Enter takes the name at once. Qt takes it from the event queue, and complains if the field is gone
+        by then: what another process did to the row may come first."""
+        is_enter = isinstance(event, QKeyEvent) and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if not is_enter or event.type() != QEvent.Type.KeyPress or not isinstance(editor, QLineEdit):
+            return super().eventFilter(editor, event)
+        if editor.hasAcceptableInput():
+            self.commitData.emit(editor)
+            self.closeEditor.emit(editor, QAbstractItemDelegate.EndEditHint.SubmitModelCache)
+        return True
 
     @Slot(str)
     def _judge(self, text: str) -> None:
