@@ -9,6 +9,7 @@ from reverie.compose import discover_homes, open_parts
 from reverie.errors import Ambiguous, Unavailable
 from reverie.homes.base import ScopeContext
 from reverie.profile import Profile
+from reverie.services.contexts import asked_context
 from reverie.services.parts import HomeParts
 
 
@@ -49,13 +50,9 @@ def the_context(parts: HomeParts, workspace: str | None, project: str | None) ->
     home = parts.home
     if workspace is not None:
         known = home.contents().workspaces()
-        context = home.context(
-            workspace_id=workspace, project_path=project, project_given=project is not None
+        context = asked_context(
+            home, workspace_id=workspace, project_path=project, project_given=project is not None
         )
-        if project is None and context.project_path:
-            learned = home.learn(context.project_path)
-            if learned != context.project_path:
-                context = home.context(workspace_id=workspace, project_path=learned, project_given=True)
         on_disk = {root.key for root in home.roots()}
         if workspace not in {found.id for found in known} and f"workspace/{workspace}" not in on_disk:
             raise Ambiguous(
@@ -65,7 +62,7 @@ def the_context(parts: HomeParts, workspace: str | None, project: str | None) ->
             )
         return context
     if project is not None:
-        return home.context(project_path=home.learn(project), project_given=True)
+        return asked_context(home, project_path=project, project_given=True)
     workspaces = home.contents().workspaces()
     if len(workspaces) > 1:
         raise Ambiguous(

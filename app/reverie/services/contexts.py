@@ -14,6 +14,7 @@ from reverie.errors import Unavailable
 from reverie.homes.base import HomeContents, Scope, ScopeContext, ScopeUnavailable
 
 if TYPE_CHECKING:
+    from reverie.homes.base import Home
     from reverie.services.parts import HomeParts
 
 _WORKSPACE = "workspace/"
@@ -110,3 +111,23 @@ class Contexts:
             with contextlib.suppress(ScopeUnavailable):
                 found.add(self._parts.home.scope_root(context, scope).key)
         return found
+
+
+def asked_context(
+    home: Home,
+    *,
+    workspace_id: str | None = None,
+    project_path: str | None = None,
+    project_given: bool = False,
+) -> ScopeContext:
+    """The context that somebody chose; see `Home.context`. A project that only its own files can name is
+    asked for its name."""
+    if project_given and project_path:
+        project_path = home.learn(project_path)
+    context = home.context(workspace_id=workspace_id, project_path=project_path, project_given=project_given)
+    if project_given or not context.project_path:
+        return context
+    learned = home.learn(context.project_path)
+    if learned == context.project_path:
+        return context
+    return home.context(workspace_id=workspace_id, project_path=learned, project_given=True)

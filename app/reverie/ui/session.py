@@ -191,8 +191,10 @@ class HomeSession(QObject):
         workbench = self.workbench
 
         def work(_control: JobControl) -> TreeUpdate:
-            home = workbench.parts.home
-            context = home.context(
+            from reverie.services.contexts import asked_context
+
+            context = asked_context(
+                workbench.parts.home,
                 workspace_id=choice.workspace_id,
                 project_path=choice.project_path,
                 project_given=choice.workspace_id is None,
