@@ -240,8 +240,9 @@ def test_orphaned_stores_have_a_place_of_their_own(windows: Windows, home: Path)
     driver = windows.open(home)
     picker = driver.window.picker
     orphans = [place for place in map(picker.place, picker.places.walk()) if place and place.kind == "orphan"]
-    assert [Path(place.path).name for place in orphans] == ["gone-0123456789ab"]
-    index = next(index for index in picker.places.walk() if picker.place(index) == orphans[0])
+    # Stores of listed projects that are not there may have been found by now, too.
+    (gone,) = [place for place in orphans if Path(place.path).name == "gone-0123456789ab"]
+    index = next(index for index in picker.places.walk() if picker.place(index) == gone)
     picker.setCurrentIndex(index)
     driver.until(lambda: driver.tab.orphans.page is not None and driver.tab.orphans.page.isVisible())
 
