@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.ui.memory import co_editing
 from reverie.ui.memory.co_editing import Merged, decided, merge, open_conflicts, settled
 
@@ -32,7 +33,7 @@ def lost(merged: Merged, side: list[str], base: list[str]) -> Counter[str]:
     return (Counter(side) - Counter(base)) - kept
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(BASE, EDITS, EDITS)
 def test_no_line_of_either_side_is_lost(
     base: list[str], mine: list[tuple[int, int, int]], theirs: list[tuple[int, int, int]]
@@ -53,7 +54,7 @@ def test_no_line_of_either_side_is_lost(
     assert bool(open_conflicts(merged.rebased, merged.text, texts[2])) == bool(merged.conflicts)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(BASE, EDITS, EDITS, st.lists(st.sampled_from(["mine", "theirs", "both"]), max_size=12))
 def test_decisions_end_and_leave_the_base_that_stands_on_disk(
     base: list[str], mine: list[tuple[int, int, int]], theirs: list[tuple[int, int, int]], sides: list[str]

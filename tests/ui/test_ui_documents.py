@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QPalette, QTextCursor
 
+from helpers.profiles import examples
 from reverie.homes.base import ScopeContext
 from reverie.services.texts import file_text
 from reverie.services.views import FileText
@@ -35,7 +36,7 @@ def opened(content: str, cap: int | None = None) -> tuple[OpenFile, QObject]:
     return file, owner
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(200))
 @given(ODD)
 def test_a_text_comes_back_as_it_was_or_is_read_only(qapp: object, content: str) -> None:
     file, _owner = opened(content)

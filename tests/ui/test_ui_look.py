@@ -13,6 +13,7 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 from ui_desk import Desk
 
+from helpers.profiles import examples
 from reverie.settings import Settings, load_settings
 from reverie.ui import words
 from reverie.ui.app import make_application
@@ -55,7 +56,7 @@ HEAD = st.sampled_from(["[window]\n", "", "[dream]\n", "window = 3\n", "\ufeff[w
 
 
 @given(HEAD, st.lists(LINE, max_size=4))
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_look_is_read_by_the_rules_of_the_settings(
     tmp_path: Path, head: str, lines: list[tuple[str, str]]
 ) -> None:

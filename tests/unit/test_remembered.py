@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.profile import Profile
 from reverie.ui.remembered import Remembered, read_remembered, remembered_file, write_remembered
 
@@ -44,7 +45,7 @@ def test_a_damaged_file_is_no_memory(tmp_path: Path, content: bytes) -> None:
 
 
 @given(st.dictionaries(st.sampled_from([*Remembered.__dataclass_fields__, "new"]), JSON, max_size=6))
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_each_field_counts_by_itself(tmp_path: Path, said: dict[str, Any]) -> None:
     profile = Profile.under(tmp_path)
     _put(profile, json.dumps({**said, "cursor": 4}).encode())

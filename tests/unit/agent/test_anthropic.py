@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from helpers.asking import ask, json_of, provider_of, question
 from helpers.model_server import Call, ModelServer, Reply
+from helpers.profiles import examples
 from reverie.agent.anthropic import AnthropicWire, MessageReader
 from reverie.agent.faults import Malformed, Refusal
 from reverie.agent.messages import AssistantMessage, TokenUsage, ToolCall, ToolResult, Turn, UserMessage
@@ -181,7 +182,7 @@ _KINDS = ["message_start", "content_block_start", "content_block_delta", "messag
 
 
 @given(json_of(*_NAMES), st.sampled_from(_KINDS))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_whatever_comes_is_read_or_refused(document: Any, kind: str) -> None:
     said = {**document, "type": kind} if isinstance(document, dict) else document
     reader = MessageReader("m", lambda _progress: None)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from helpers.asking import VIEW, ask, json_of, provider_of, question
 from helpers.model_server import Call, ModelServer, Reply
+from helpers.profiles import examples
 from reverie.agent.faults import Malformed, Refusal
 from reverie.agent.messages import (
     AssistantMessage,
@@ -263,7 +264,7 @@ _NAMES = [
 
 
 @given(json_of(*_NAMES))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_whatever_comes_is_read_or_refused(document: Any) -> None:
     reader = ChatReader("m", lambda _progress: None)
     try:

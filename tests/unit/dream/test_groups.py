@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.benches import with_op
+from helpers.profiles import examples
 from reverie.dream.groups import group_operations, renamed_files
 
 A, B, C = (f"/memories/global/{name}.md" for name in "abc")
@@ -118,7 +119,7 @@ OPS = st.lists(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(OPS, TEXTS, TEXTS)
 def test_groups_share_no_path_and_miss_none(
     ops: list[dict[str, Any]], before: dict[str, str], after: dict[str, str]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.dream.harvest_extract import Checked, Chunk, Said
 from reverie.dream.harvest_rules import RulesExtractor, candidates_in, sentences
 from reverie.runs.limits import Cancelled, Limits
@@ -143,7 +144,7 @@ def test_a_cancelled_extraction_stops() -> None:
         asyncio.run(RulesExtractor().extract(Chunk((Said("u", "user", "x"),)), limits=limits))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(st.sampled_from("always never we use. ,:;\n`\"'“”don’t?I prefer>-\t"), max_size=300))
 def test_no_text_breaks_the_rules(text: str) -> None:
     for found in candidates_in(text):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.dream.hunks import apply_hunks, lines_of, split_hunks
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d", "\u2028e\n", "\udcff\n"]), max_size=12)
 TEXTS = LINES.map("".join)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(TEXTS, TEXTS)
 def test_all_hunks_give_the_text_after_and_none_the_text_before(before: str, after: str) -> None:
     hunks = split_hunks(before, after)
@@ -19,7 +20,7 @@ def test_all_hunks_give_the_text_after_and_none_the_text_before(before: str, aft
     assert apply_hunks(before, hunks, set(), {}) == before
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(TEXTS, TEXTS, st.sets(st.integers(0, 6)))
 def test_a_choice_holds_lines_of_the_two_versions_only(before: str, after: str, accepted: set[int]) -> None:
     chosen = apply_hunks(before, split_hunks(before, after), accepted, {})

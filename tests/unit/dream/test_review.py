@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.benches import with_op
+from helpers.profiles import examples
 from reverie.dream.retention import judge_retention
 from reverie.dream.review import Review, Selection, build_review, bytes_of, chosen_change, resolve, text_of
 
@@ -164,7 +165,7 @@ WORDS = st.lists(st.sampled_from(["one", "two", "one two", "- Two", "# x", "thre
 TEXTS = st.dictionaries(st.sampled_from(PATHS), WORDS.map("\n".join))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(TEXTS, TEXTS, WORDS.map("\n".join))
 def test_a_delete_is_blocked_exactly_when_the_run_itself_would_be_held(
     before: dict[str, str], after: dict[str, str], elsewhere: str

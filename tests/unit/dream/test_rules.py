@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.dream.passages import fold_line
 from reverie.dream.retention import judge_retention
@@ -310,7 +311,7 @@ def folded(text: str) -> set[str]:
     return {fold_line(line).strip("# ") for line in text.removeprefix("\ufeff").splitlines() if line.strip()}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(stores(), st.integers(0, 8), st.randoms(use_true_random=False))
 def test_no_plan_breaks_a_rail(notes: list[Note], budget: int, shuffler: random.Random) -> None:
     result = run(*notes, budget=budget)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from helpers.benches import NOW, Time, contents, sample_parts, workspace
 from helpers.foreign_home import make_foreign_home
+from helpers.profiles import examples
 from reverie.agent.account import Account
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.dream.overlay import DreamOverlay
@@ -91,7 +92,7 @@ def test_no_sweep_is_longer_than_its_cap_and_names_everyone_once(scenario: dict[
 hours = st.integers(0, 60)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     workspaces=st.lists(
         st.tuples(st.sampled_from("ABCDE"), hours, st.sampled_from(["/p", "/q", None]), st.just("")),

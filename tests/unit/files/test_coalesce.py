@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.files.coalesce import BURST_PATHS, Changes, Coalescer
 
 QUIET, CAP = 0.15, 1.0
@@ -124,7 +125,7 @@ def test_a_rescan_touches_everything() -> None:
 Step = tuple[float, str]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(st.floats(0.0, 0.7), st.sampled_from("abcdefgh")), min_size=1, max_size=40))
 def test_whatever_is_added_is_covered_between_quiet_time_and_cap(steps: list[Step]) -> None:
     """A consumer that polls every millisecond: each path is delivered after it was added, within the cap."""

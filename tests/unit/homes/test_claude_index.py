@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.homes.claude_index import INDEX, Topic, cut_of, links, report
 from reverie.homes.claude_mends import (
     CannotMendError,
@@ -233,7 +234,7 @@ LINE = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(LINE, max_size=8).map("\n".join), st.integers(1, 8), st.sampled_from(["", BOM]))
 def test_a_mend_touches_one_line_only(text: str, line: int, bom: str) -> None:
     text = bom + text

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.memory.front_edit import FrontError, read, remove, set_value
 from reverie.memory.frontmatter import declared
 
@@ -232,7 +233,7 @@ def _chunks(draw: st.DrawFn) -> list[tuple[tuple[str, ...], str]]:
     return made
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(chunks=_chunks(), value=WORDS, pick=st.integers(0, 99), crlf=st.booleans(), bom=st.booleans())
 def test_any_value_reads_back_and_every_other_byte_stays(
     chunks: list[tuple[tuple[str, ...], str]], value: str, pick: int, crlf: bool, bom: bool

@@ -13,6 +13,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from helpers.foreign_home import ForeignHome
+from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.homes.base import Caps
 from reverie.homes.mux import CAPS
@@ -273,7 +274,7 @@ WORDS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(["", '"', "'"]), WORDS | st.text(max_size=12), st.sampled_from(["\n", "\r\n"]))
 @example("", "true", "\n")
 @example("", "true ", "\n")
@@ -288,7 +289,7 @@ def test_the_quick_ways_say_what_the_parser_says(quote: str, value: str, newline
     assert frontmatter._described(text, 200) == frontmatter._parsed(raw, 200)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -461,7 +462,7 @@ def notes(draw: st.DrawFn) -> tuple[str, str | None, str]:
     return ("\ufeff" if draw(st.booleans()) else "") + (before or ""), lines, after or ""
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(notes(), st.text(max_size=30) | st.sampled_from(["plain words", "a: b", "it's", 'say "hi"']))
 def test_all_other_lines_stay_byte_for_byte_and_the_value_reads_back(
     note: tuple[str, str | None, str], value: str
@@ -484,7 +485,7 @@ def test_all_other_lines_stay_byte_for_byte_and_the_value_reads_back(
     assert added[0].endswith("\r\n") == ("\r\n" in text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.text(max_size=60) | st.text(max_size=40).map(lambda text: f"---\n{text}\n---\nbody"),
     st.text(max_size=20),
@@ -546,7 +547,7 @@ def test_the_broken_note_of_the_sample_home_is_mended():
     assert mended.partition("\n---\n")[2] == text.partition("\n---\n")[2]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.tuples(

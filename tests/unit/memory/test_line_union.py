@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.memory import frontmatter
 from reverie.memory.line_union import OTHER_FRONT_MATTER, lost_lines, union
 
@@ -20,7 +21,7 @@ note = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(note, note)
 @example(b"---\ndescription: a\n---\nx", b"---\r\ndescription: b\r\n---\r\ny")
 @example(b"x", b"x\n")
@@ -30,7 +31,7 @@ def test_no_line_of_either_version_is_missing(first: bytes, second: bytes) -> No
     assert lost_lines(merged, first, second) == ()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(note)
 def test_a_version_merged_with_itself_or_with_nothing_stays_as_it_is(text: bytes) -> None:
     assert union(text, text) == text

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.homes.base import Caps
 from reverie.memory.lint import SHOWN_OF_A_KIND, LintFinding, is_marked, lint
@@ -192,7 +193,7 @@ def test_it_can_be_stopped() -> None:
         lint(b"text", CAPS, check=stop)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.binary(max_size=400))
 def test_any_bytes_get_findings_on_lines_that_exist(data: bytes) -> None:
     found = lint(data, CAPS, rel="a.md")

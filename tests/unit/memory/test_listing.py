@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.foreign_home import make_foreign_home
+from helpers.profiles import examples
 from helpers.samples import copy_sample, snapshot
 from reverie.errors import Unavailable
 from reverie.homes.base import Caps, Home, Scope, ScopeContext, ScopeRoot
@@ -687,7 +688,7 @@ def test_an_update_is_what_a_full_scan_would_be(small: int, many: int, monkeypat
     monkeypatch.setattr(scanning, "SMALL", small)
     monkeypatch.setattr(rescanning, "_MANY", many)
 
-    @settings(max_examples=120, deadline=None)
+    @settings(max_examples=examples(120), deadline=None)
     @given(st.lists(OPERATIONS, max_size=8), STEPS, st.lists(USAGE, min_size=4, max_size=4), st.booleans())
     def holds(
         before: list[tuple[str, str, str]],

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.homes.base import Scope
 from reverie.memory.search_query import Changed, Query, parse_query
 from reverie.memory.search_snippet import WIDTH, snippet
@@ -115,7 +116,7 @@ def test_every_word_and_every_beginning_of_two_letters_is_found(
     assert matches(text, f'"{" ".join(words)}"')
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text(max_size=60))
 def test_no_text_breaks_the_tokeniser_and_every_token_lies_in_it(text: str) -> None:
     at = 0
@@ -130,7 +131,7 @@ def test_no_text_breaks_the_tokeniser_and_every_token_lies_in_it(text: str) -> N
     index_parts(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(st.sampled_from('ab _-"/:<>7d.()+*\\scopehm值'), max_size=40), st.text(max_size=60))
 def test_a_question_is_read_whatever_is_typed_and_sqlite_takes_it(asked: str, text: str) -> None:
     query = parse_query(asked)

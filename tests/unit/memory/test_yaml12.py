@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.memory import yaml12
 from reverie.memory.yaml12 import MalformedError, parse
 
@@ -237,7 +238,7 @@ FRAGMENTS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(FRAGMENTS, max_size=14).map("".join) | st.text(max_size=40))
 @example("description: \U0010fffd\x07\\U0010fffc")
 def test_nothing_but_malformed_is_ever_raised_and_spans_lie_in_the_block(block: str):
@@ -252,7 +253,7 @@ def test_nothing_but_malformed_is_ever_raised_and_spans_lie_in_the_block(block: 
         waiting += node.children
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="'\r\n"), min_size=1, max_size=30))
 def test_every_character_inside_quotes_stands_for_itself(text: str):
     assert described(f"description: '{text}'") == text

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.errors import StoreError
 from reverie.rollouts.sizes import (
     ROLLOUT_MARKER,
@@ -90,7 +91,7 @@ def test_limits_count_bytes_and_their_marker_and_split_no_character() -> None:
 
 
 @given(st.lists(st.text(max_size=60), max_size=40), st.sampled_from([2, 3]))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_head_and_tail_are_those_of_the_whole_however_it_comes(pieces: list[str], share: int) -> None:
     limit, whole = 300, "".join(pieces).encode("utf-8", "replace")
     kept = HeadTail(limit, ROLLOUT_MARKER, head_share=share)
