@@ -109,7 +109,7 @@ def first_names(homes: tuple[Path, ...], workspace: str) -> MemoryTree:
     home = open_home(path)
     context = home.context(workspace_id=_beginning(home, workspace))
     scopes = {scope: _names(home, context, scope) for scope in Scope}
-    return build_tree(_Names(scopes, home.companions(context)), names_only=True)
+    return build_tree(_Names(scopes, home.companions(context)), names_only=True, closed=True)
 
 
 def _beginning(home: Home, asked: str) -> str | None:

@@ -153,9 +153,11 @@ def build_tree(
     names_only: bool = False,
     changed: frozenset[str] = frozenset(),
     arrangement: Arrangement = BY_NAME,
+    closed: bool = False,
 ) -> MemoryTree:
     """The tree of `view`. `changed` are the memory paths that wear the "edited by someone else" badge. With
-    few changes it costs little more than these."""
+    few changes it costs little more than these. `closed`: nobody opens a folder of it, so that one file in
+    each is enough."""
     if previous.source is not None and not names_only:
         from reverie.ui.memory.tree_patch import patched
 
@@ -172,7 +174,7 @@ def build_tree(
         if listing is None:
             continue
         companions = [companion for companion in view.companions if companion.scope is scope]
-        build = _ScopeBuild(scope, previous, names_only, changed, files, folders, arrangement)
+        build = _ScopeBuild(scope, previous, names_only, changed, files, folders, arrangement, closed)
         roots.append(build.root(listing, companions, old_roots.get(scope.value)))
     return MemoryTree(shared(previous.root, "", None, tuple(roots)), files, folders, source)
 
@@ -236,8 +238,10 @@ class _ScopeBuild:
         files: dict[str, Node],
         folders: dict[str, Node],
         arrangement: Arrangement,
+        closed: bool,
     ) -> None:
         self.scope = scope
+        self.closed = closed
         self.previous = previous
         self.names_only = names_only
         self.changed = changed
@@ -269,8 +273,12 @@ class _ScopeBuild:
 
     def _content(self, listing: ScopeListing) -> tuple[Node, ...]:
         in_folder: dict[str, list[Node]] = {}
+        left_out: dict[str, int] = {}
         for file in listing.files:
             folder, _, name = file.rel.rpartition("/")
+            if self.closed and folder and folder in in_folder:
+                left_out[folder] = left_out.get(folder, 0) + 1
+                continue
             in_folder.setdefault(folder, []).append(self._file(file, name))
         folders = _with_ancestors([*listing.directories, *in_folder])
         below: dict[str, list[tuple[str, Node]]] = {}
@@ -279,7 +287,7 @@ class _ScopeBuild:
         for rel in sorted(folders, key=lambda rel: rel.count("/"), reverse=True):
             files = in_folder.get(rel, [])
             inner = _sorted_folders(below.pop(rel, []))
-            total = len(files) + sum(node.data.notes for node in inner)
+            total = len(files) + left_out.get(rel, 0) + sum(node.data.notes for node in inner)
             notes[rel] = total
             path = self.prefix + rel
             data = FolderData(self.scope, rel, total)
