@@ -114,7 +114,8 @@ class ScopeRoot:
     `workspace/<id>`. `usage_prefix` begins the logical keys of its files; None where nobody knows the
     owner. `without`: what this regular expression matches in full, by its path below the directory, belongs
     to other roots or is the agent's housekeeping, with all below it; empty for none. `private`: what is made
-    in it, and the root itself, is for its owner only."""
+    in it, and the root itself, is for its owner only. `newest`: the agent looks through so many of its notes,
+    those changed last, an index not counted; 0 for all of them."""
 
     scope: Scope
     key: str
@@ -122,6 +123,7 @@ class ScopeRoot:
     usage_prefix: str | None
     without: str = ""
     private: bool = False
+    newest: int = 0
 
     def leaves_out(self, rel: str) -> bool:
         """Whether `rel` is none of this root's memories."""
@@ -257,13 +259,15 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Companion:
     """A file the agent loads beside its memories: shown and editable, never touched by a dream. It may lie
-    outside of the home. `note` is a sentence on when the agent loads it; empty for always."""
+    outside of the home. `note` is a sentence on when the agent loads it; empty for always. `read_only`: why
+    it is only shown, as a sentence; empty for one that may be edited."""
 
     scope: Scope
     path: Path
     label: str
     exists: bool
     note: str = ""
+    read_only: str = ""
 
 
 @dataclass(frozen=True, slots=True)

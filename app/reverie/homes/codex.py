@@ -39,6 +39,7 @@ from reverie.homes.base import (
 from reverie.homes.codex_database import database_places
 from reverie.homes.codex_jobs import jobs_of, read_memory_books, status_lines
 from reverie.homes.codex_names import BUCKET, KIND, USER_BUCKET, bucket_of, database_names, normalised_cwd
+from reverie.homes.codex_siblings import sibling_names, siblings
 from reverie.homes.codex_threads import Books, Thread, read_books, source_of, threads
 from reverie.homes.plain import PlainHome, no_workspace
 from reverie.homes.reading import directory_names, file_names, is_directory, is_file, read_regular
@@ -130,7 +131,7 @@ class CodexHome(PlainHome):
         first, *others = (self._root / name for name in _INSTRUCTIONS)
         found = [Companion(Scope.GLOBAL, first, first.name, is_file(first))]
         found += [Companion(Scope.GLOBAL, path, path.name, True) for path in others if is_file(path)]
-        return tuple(found)
+        return (*found, *siblings(self._root))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Sheet sections 2 and 3: what phase one makes is made anew; the rest is for editing."""
@@ -200,12 +201,14 @@ class CodexHome(PlainHome):
         )
 
     def watched(self) -> tuple[WatchedPlace, ...]:
-        known = (*_INSTRUCTIONS, "memories", "sqlite", "session_index.jsonl")
+        beside = sibling_names(self._root)
+        known = (*_INSTRUCTIONS, "memories", "sqlite", "session_index.jsonl", "memories_extensions", *beside)
         elsewhere = (place for place in database_places(self._root) if place != self._root)
         return (
             WatchedPlace(self._root, (*known, *database_names(self._root))),
             *(WatchedPlace(place, database_names(place)) for place in elsewhere if is_directory(place)),
             WatchedPlace(self._memories),
+            *(WatchedPlace(self._root / name) for name in beside),
         )
 
     # Reading

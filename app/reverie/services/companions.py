@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from reverie.errors import Conflict, StoreError, Unavailable
@@ -35,11 +36,17 @@ class CompanionFiles:
         files, rel = self._place(companion)
         entry = files.entry(rel)
         data = b"" if entry is None else files.read(rel)
-        return file_text(companion.label, data, mtime_ns=0 if entry is None else entry.mtime_ns, cap=None)
+        mtime_ns = 0 if entry is None else entry.mtime_ns
+        text = file_text(companion.label, data, mtime_ns=mtime_ns, cap=None)
+        return replace(text, read_only=text.read_only or companion.read_only)
 
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
         """Compare-and-swap; `None` and the hash of the empty text both create a missing file. Bytes that are
-        no valid UTF-8 are never rewritten."""
+        no valid UTF-8 are never rewritten, nor is what is only shown."""
+        if companion.read_only:
+            raise StoreError(
+                f"{companion.label} was not written.", cause=companion.read_only, reason="read-only"
+            )
         files, rel = self._place(companion)
         data = _encoded(companion, content)
         expected = sha256_of_text("") if expected_sha256 is None else expected_sha256

@@ -288,6 +288,7 @@ class MemoryTreeModel(NodeModel):
             case CompanionData():
                 companion = data.companion
                 detail = self.tr("read by the agent") if companion.exists else self.tr("not there yet")
+                detail = self.tr("read-only") if companion.read_only else detail
                 return RowLook(
                     visible(companion.label),
                     detail,
@@ -321,7 +322,8 @@ class MemoryTreeModel(NodeModel):
             case ScopeData():
                 return [words.scope_name(data.scope), data.reason, *data.problems]
             case CompanionData():
-                said = self.tr("The agent reads it beside its memories.")
+                only_shown = bool(data.companion.read_only)
+                said = "" if only_shown else self.tr("The agent reads it beside its memories.")
                 return [line for line in (str(data.companion.path), said, data.companion.note) if line]
             case NoticeData():
                 return [data.text]
