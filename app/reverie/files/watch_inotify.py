@@ -10,7 +10,8 @@ Rules. A new directory is put under watch first and reported afterwards, with wh
 scans after the report misses nothing. A directory that leaves is forgotten with all below it, wherever it
 went. Directories with hidden names are not entered; whoever wants one names it as a target. The mask is the
 allow-list: opening, reading and closing after a read are never asked for, so our own reads cannot feed back;
-a change of mode or owner counts only where it opens a directory to us.
+a change of mode or owner counts only where it opens a directory to us. Of a file with a hidden name it is
+told, too: nobody hears of those but who named them, and lock files are told by their time.
 
 Threading: a reader thread owns the descriptor; the account is shared with `arm` under one lock, which is
 never held while the sink is called.
@@ -230,7 +231,8 @@ class InotifySource:
             path = os.path.join(directory, name)
             below = enter and directory in self._deep
             if mask & Flag.IN_ATTRIB:
-                if below and path not in self._watch_of and self._enter(directory, path, changed):
+                named = name.startswith(".") and not mask & Flag.IN_ISDIR
+                if named or (below and path not in self._watch_of and self._enter(directory, path, changed)):
                     changed.append(path)
                 continue
             # Before anything can be refused; it is handed over when the whole batch is taken in.

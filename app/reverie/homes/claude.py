@@ -312,6 +312,7 @@ class ClaudeHome(PlainHome):
                 for name in directory_names(self._stores.projects, [])
                 if DIRECTORY.fullmatch(name)
             ),
+            *(WatchedPlace(directory, (LOCK_NAME,)) for directory in self._stores.memory_directories()),
         )
 
     # Projects

@@ -18,6 +18,8 @@ SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECA
 """A session: the name of its transcript without the ending, and of its directory."""
 DIRECTORY = re.compile(r"[A-Za-z0-9-]+")
 """A directory in `projects/`."""
+MOST_SCANNED = 200
+"""Memories of which the agent reads the description when it looks for some: those changed last."""
 LOCK_NAME = ".consolidate-lock"
 """In a memory directory: see `claude_lock`."""
 DAILY_LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")

@@ -13,12 +13,10 @@ from pathlib import Path
 from reverie.homes.base import Scope, StatusLine
 from reverie.homes.claude_index import INDEX
 from reverie.homes.claude_lock import LockState, read_lock
-from reverie.homes.claude_names import LOCK_NAME
+from reverie.homes.claude_names import LOCK_NAME, MOST_SCANNED
 
 _LABEL = "Claude Code consolidation"
 _SLACK_MS = 60_000
-MOST_SCANNED = 200
-"""Memories of which the agent reads the description when it looks for some: those changed last."""
 _COUNTED = 10_000
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reverie.errors import Unavailable
 from reverie.homes.base import ProjectGap, Scope, ScopeRoot, ScopeUnavailable
-from reverie.homes.claude_names import DIRECTORY, LONGEST, SESSION, existing_directory
+from reverie.homes.claude_names import DIRECTORY, LONGEST, MOST_SCANNED, SESSION, existing_directory
 from reverie.homes.claude_places import Machine, canonical_root, memory_base, memory_settings
 from reverie.homes.claude_projects import NOTES, Known
 from reverie.homes.reading import directory_names, is_directory
@@ -37,7 +37,9 @@ class ClaudeStores:
 
     def memory_root(self, name: str) -> ScopeRoot:
         key = f"project/{name}"
-        return ScopeRoot(Scope.PROJECT, key, self.memory_base() / name / "memory", f"{key}:")
+        return ScopeRoot(
+            Scope.PROJECT, key, self.memory_base() / name / "memory", f"{key}:", newest=MOST_SCANNED
+        )
 
     def notes_root(self, place: str, session_id: str) -> ScopeRoot:
         key = f"workspace/{session_id}"
@@ -58,6 +60,12 @@ class ClaudeStores:
         for name in directory_names(self.memory_base(), problems):
             if DIRECTORY.fullmatch(name) and self.has_memory(name):
                 yield name
+
+    def memory_directories(self) -> tuple[Path, ...]:
+        """Every memory of a project that is there."""
+        usual = (self.memory_root(name).directory for name in self.memories([]))
+        moved = (root.directory for root in self.moved() if is_directory(root.directory))
+        return tuple(dict.fromkeys((*usual, *moved)))
 
     def moved(self) -> tuple[ScopeRoot, ...]:
         """The memories that settings put elsewhere, of all projects whose directory is known."""
@@ -91,7 +99,7 @@ class ClaudeStores:
 def _moved_root(directory: Path) -> ScopeRoot:
     # No name in `projects/` begins so; the path itself may be too long for a name.
     key = f"project/@{hashlib.sha256(str(directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
-    return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:")
+    return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED)
 
 
 def nothing_chosen(scope: Scope, gap: ProjectGap | None, what: str) -> ScopeUnavailable:

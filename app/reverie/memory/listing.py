@@ -32,6 +32,7 @@ from reverie.memory.scope_listing import (
     in_order,
     is_unspeakable,
     mark_beyond,
+    mark_old,
     position,
     use_of,
 )
@@ -181,6 +182,7 @@ def _all(
     scanner.scan()
     files = in_order(scanner.files)
     mark_beyond(files, caps)
+    mark_old(files, root.newest)
     directories = sorted(scanner.directories, key=utf16_key)
     return _listing(root, files, directories, scanner.faults, use=use, scanned_ns=started)
 
@@ -202,6 +204,7 @@ def _changed(
         if is_there and files[index].usage != usage:
             files[index] = files[index]._replace(usage=usage)
     mark_beyond(files, caps)
+    mark_old(files, root.newest)
     # The look at most files is as old as it was.
     scanned_ns = previous.scanned_ns
     return _listing(root, files, update.directories(), update.faults(), use=use, scanned_ns=scanned_ns)

@@ -24,6 +24,7 @@ KeyOf = Callable[[str], str | None]
 UsageOf = Callable[[str], Usage | None]
 
 _SUSPECT = re.compile(r'[~\\<>"%]')
+_INDEX = "MEMORY.md"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -114,6 +115,27 @@ def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
     for index in range(limit, len(files)):
         if files[index].unseen_reason != reason:
             files[index] = MemoryFile(*files[index][:-2], False, reason)
+
+
+def mark_old(files: MutableSequence[MemoryFile], newest: int) -> None:
+    """Mark the notes that are not among the `newest` changed last (0: all count), in place, and unmark those
+    that are again. Of two changed at one time the first in order counts. What the agent does not see for
+    another reason keeps that one, and takes no place."""
+    if not newest:
+        return
+    reason = f"it is not among the {newest:,} changed last; only a line of the index leads to it"
+    notes = [
+        index
+        for index, file in enumerate(files)
+        if file.unseen_reason in ("", reason)
+        and file.rel.endswith(".md")
+        and file.rel.rpartition("/")[2] != _INDEX
+    ]
+    notes.sort(key=lambda index: -files[index].mtime_ns)
+    for turn, index in enumerate(notes):
+        now = "" if turn < newest else reason
+        if files[index].unseen_reason != now:
+            files[index] = MemoryFile(*files[index][:-2], not now, now)
 
 
 def position(files: Sequence[MemoryFile], rel: str) -> tuple[int, bool]:

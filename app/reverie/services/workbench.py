@@ -356,7 +356,8 @@ class Workbench:
         places = [
             WatchTarget(place.directory, recursive=False, only=place.names)
             for place in home.watched()
-            if place.directory not in targets
+            # A root is watched without its hidden names; who names some wants them, too.
+            if place.directory not in targets or any(name.startswith(".") for name in place.names)
         ]
         if context is not None:
             seen = {target.path for target in (*targets.values(), *places)}
@@ -379,7 +380,8 @@ class Workbench:
         coverage, usage = home.coverage_sidecar, home.usage_sidecar
         tree = status = runs = contents = traces = activity = False
         for path in changes.paths:
-            if path == coverage:
+            if path == coverage or (path.name.startswith(".") and path.parent in roots):
+                # Of a hidden name in a root nobody hears but for the agent's lock, which the footer tells of.
                 status = True
             elif path == usage or path in companions or any(_is_in(path, root) for root in roots):
                 tree = True

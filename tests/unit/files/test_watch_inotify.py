@@ -266,6 +266,19 @@ def test_a_change_of_mode_alone_is_not_heard(source: InotifySource, ear: Ear, tm
     assert set(ear.heard) == {str(tmp_path / "end.md")}
 
 
+def test_a_new_time_of_a_file_with_a_hidden_name_is_heard(
+    source: InotifySource, ear: Ear, tmp_path: Path
+) -> None:
+    lock, plain = tmp_path / ".lock", tmp_path / "a.md"
+    lock.touch()
+    plain.touch()
+    armed(source, tmp_path)
+    os.utime(plain, (1, 1))
+    os.utime(lock, (1, 1))
+    ear.wait_for(lock)
+    assert str(plain) not in ear.heard
+
+
 def refusing(real: Callable[[str], bool], after: int, number: int) -> Callable[[str], bool]:
     calls = 0
 

@@ -26,7 +26,7 @@ from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable
 from reverie.homes.claude import ClaudeHome
 from reverie.homes.claude_names import detect, directory_of, existing_directory, existing_home_roots
 from reverie.homes.discovery import open_home
-from reverie.memory.listing import names_only, scan_scope
+from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.transcripts.reading import Reading
 
 GONE = "/projects/demo"
@@ -435,6 +435,32 @@ def test_memories_beyond_the_200_that_the_agent_looks_through_are_told(maker: Cl
     told = home.agent_status(context)[-1]
     assert (told.scope, told.state) == (Scope.PROJECT, "warn")
     assert told.text.startswith("201 memories; the agent looks through the 200 changed last")
+
+
+def test_each_memory_that_is_not_among_the_200_changed_last_is_marked_with_the_reason(
+    maker: ClaudeHomeMaker,
+) -> None:
+    files = {f"t{n:03}.md": "x" for n in range(202)}
+    memory = maker.memory(GONE, {"MEMORY.md": "", "picture.png": b"", **files})
+    for n, rel in enumerate(("MEMORY.md", "picture.png", *files)):
+        os.utime(memory / rel, (NOW_S + n, NOW_S + n))
+    home = maker.home()
+    root = home.scope_root(home.context(project_path=GONE), Scope.PROJECT)
+
+    def unseen(listing: ScopeListing) -> dict[str, str]:
+        assert all(file.seen_by_agent == (not file.unseen_reason) for file in listing.files)
+        return {file.rel: file.unseen_reason for file in listing.files if not file.seen_by_agent}
+
+    before = scan_scope(root, home.caps, {}, lambda rel: None)
+    found = unseen(before)
+    assert list(found) == ["t000.md", "t001.md"]
+    assert found["t000.md"].startswith("it is not among the 200 changed last")
+    # Touched, the first is looked through again, and the next in turn is not.
+    os.utime(memory / "t000.md", (NOW_S + 999, NOW_S + 999))
+    dirty = [memory / "t000.md"]
+    after = scan_scope(root, home.caps, {}, lambda rel: None, previous=before, dirty=dirty)
+    assert list(unseen(after)) == ["t001.md", "t002.md"]
+    assert unseen(scan_scope(root, home.caps, {}, lambda rel: None)) == unseen(after)
 
 
 # Transcripts
