@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.homes.base import Home
-from reverie.homes.discovery import FoundHome, discover, discover_projects, open_home
+from reverie.homes.discovery import FoundHome, User, discover, discover_projects, open_home
 from reverie.homes.identity import HomeRegistry
 from reverie.profile import Profile
 from reverie.resources import resource
@@ -40,12 +40,16 @@ def discover_all(
 ) -> tuple[FoundHome, ...]:
     """The agents' homes of this user, then the stores in the projects that those list."""
     found = discover_homes(env, home_dir)
-    return (*found, *discover_projects(found, home_dir or Path.home(), profile.homes_cache))
+    around = os.environ if env is None else env
+    return (*found, *discover_projects(found, home_dir or Path.home(), profile.homes_cache, around))
 
 
-def open_parts(path: Path, profile: Profile, clock: Clock) -> HomeParts:
-    """The parts of the home at `path`. Raises `Unavailable` where no kind of home is recognised."""
-    home: Home = open_home(path, profile.homes_cache)
+def open_parts(path: Path, profile: Profile, clock: Clock, env: Mapping[str, str] | None = None) -> HomeParts:
+    """The parts of the home at `path`. `env`: of the agents; None for our own. Raises `Unavailable` where no
+    kind of home is recognised."""
+    home_dir = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is no user
+    user = User(os.environ if env is None else env, home_dir)
+    home: Home = open_home(path, profile.homes_cache, user)
     registry = HomeRegistry(profile.registry, lock_dir=profile.locks, clock=clock)
     identity = registry.identify(home.root, kind=home.kind)
 

@@ -74,9 +74,16 @@ class CodexHome(PlainHome):
     caps = CAPS
 
     def __init__(
-        self, root: Path, cache: Path | None = None, *, now: Callable[[], float] = time.time
+        self,
+        root: Path,
+        cache: Path | None = None,
+        *,
+        now: Callable[[], float] = time.time,
+        sqlite_home: Path | None = None,
     ) -> None:
+        """`sqlite_home`: where the agent's environment puts the databases, if it does."""
         super().__init__(root)
+        self._sqlite_home = sqlite_home
         self._cache = None if cache is None else cache / "codex"
         self._now = now
 
@@ -157,12 +164,12 @@ class CodexHome(PlainHome):
         return FileRule()
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        books, now_ms = read_memory_books(self._root, self._cache), int(self._now() * 1000)
+        books, now_ms = read_memory_books(self._root, self._cache, self._sqlite_home), int(self._now() * 1000)
         cwd = context.project_path or ""
         return status_lines(books, jobs_of(books, self._threads(), now_ms), cwd, now_ms)
 
     def agent_jobs(self) -> tuple[AgentJob, ...]:
-        books = read_memory_books(self._root, self._cache)
+        books = read_memory_books(self._root, self._cache, self._sqlite_home)
         return jobs_of(books, self._threads(), int(self._now() * 1000))
 
     def threads(self) -> tuple[Thread, ...]:
@@ -203,7 +210,7 @@ class CodexHome(PlainHome):
     def watched(self) -> tuple[WatchedPlace, ...]:
         beside = sibling_names(self._root)
         known = (*_INSTRUCTIONS, "memories", "sqlite", "session_index.jsonl", "memories_extensions", *beside)
-        elsewhere = (place for place in database_places(self._root) if place != self._root)
+        elsewhere = (place for place in database_places(self._root, self._sqlite_home) if place != self._root)
         return (
             WatchedPlace(self._root, (*known, *database_names(self._root))),
             *(WatchedPlace(place, database_names(place)) for place in elsewhere if is_directory(place)),
@@ -252,7 +259,10 @@ class CodexHome(PlainHome):
         by_hash = _by_hash(known_cwds)
         told = {bucket: self._told_by_traces(bucket) for bucket in buckets}
         if any(not told[bucket] and not _hashed(by_hash, bucket) for bucket in buckets):
-            by_hash = {**_by_hash(self._cwds_of_rollouts(read_books(self._root, self._cache))), **by_hash}
+            by_hash = {
+                **_by_hash(self._cwds_of_rollouts(read_books(self._root, self._cache, self._sqlite_home))),
+                **by_hash,
+            }
         owners: dict[str, str] = {}
         for bucket in sorted(buckets, key=len, reverse=True):
             owner = told[bucket] or _hashed(by_hash, bucket)
@@ -276,7 +286,7 @@ class CodexHome(PlainHome):
 
     def _known_cwds(self, problems: list[str]) -> tuple[str, ...]:
         """Directories that the books and the settings of the agent name; without books, the rollouts."""
-        books = read_books(self._root, self._cache)
+        books = read_books(self._root, self._cache, self._sqlite_home)
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
         if not books.threads:
@@ -294,7 +304,7 @@ class CodexHome(PlainHome):
         ]
 
     def _threads(self) -> tuple[Thread, ...]:
-        return threads(self._root, read_books(self._root, self._cache))
+        return threads(self._root, read_books(self._root, self._cache, self._sqlite_home))
 
 
 @lru_cache(maxsize=4096)

@@ -3,8 +3,8 @@
 Opening one in place, even read-only, leaves files beside it, and ignoring its write-ahead log misses what is
 newest: so the file and its `-wal` are copied to Reverie's cache and the copy is opened, again whenever one of
 them changed. Which number a name carries and which columns a table has differ between versions: the highest
-number counts, in the home, in its `sqlite/` or where the settings put it, whichever is newer, and columns are
-asked for by name.
+number counts, in the home, in its `sqlite/` or where settings or environment put it, whichever is newer, and
+columns are asked for by name.
 
 Threading: any thread but the GUI's; copies are made under names of their own and put in place at once.
 Failure: `Unavailable` with a sentence; a missing database is None.
@@ -130,19 +130,21 @@ class Database:
                         shutil.rmtree(place, ignore_errors=True)
 
 
-def state_database(home: Path, cache: Path | None) -> Database | None:
-    """The database of threads; None where there is none, or no place for a copy."""
-    return _newest(home, STATE_DATABASES, cache)
+def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
+    """The database of threads; None where there is none, or no place for a copy. `elsewhere`: see
+    `database_places`."""
+    return _newest(home, STATE_DATABASES, cache, elsewhere)
 
 
-def memory_database(home: Path, cache: Path | None) -> Database | None:
+def memory_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
     """The database of memory jobs; early versions kept those in the state database."""
-    return _newest(home, MEMORY_DATABASES, cache)
+    return _newest(home, MEMORY_DATABASES, cache, elsewhere)
 
 
-def database_places(home: Path) -> tuple[Path, ...]:
-    """Where databases may lie; none of these need exist."""
-    places = [home, home / "sqlite"]
+def database_places(home: Path, elsewhere: Path | None = None) -> tuple[Path, ...]:
+    """Where databases may lie; none of these need exist. `elsewhere`: where the agent's environment puts
+    them, if it does."""
+    places = [home, home / "sqlite", *([elsewhere] if elsewhere is not None else [])]
     with contextlib.suppress(OSError, ValueError, RecursionError):
         config = read_regular(home / "config.toml", _CONFIG_BYTES).decode("utf-8", "replace")
         told = tomllib.loads(config).get("sqlite_home")
@@ -151,11 +153,13 @@ def database_places(home: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(places))
 
 
-def _newest(home: Path, pattern: re.Pattern[str], cache: Path | None) -> Database | None:
+def _newest(
+    home: Path, pattern: re.Pattern[str], cache: Path | None, elsewhere: Path | None
+) -> Database | None:
     if cache is None:
         return None
     found: list[tuple[int, int, str, Path]] = []
-    for directory in database_places(home):
+    for directory in database_places(home, elsewhere):
         for name in file_names(directory, []):
             match = pattern.fullmatch(name)
             if match:

@@ -44,10 +44,11 @@ class MemoryBooks:
     problems: list[str] = field(default_factory=list)
 
 
-def read_memory_books(home: Path, cache: Path | None) -> MemoryBooks:
-    """From both databases; what the newer one says counts."""
+def read_memory_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> MemoryBooks:
+    """From both databases; what the newer one says counts. `elsewhere`: see
+    `codex_database.database_places`."""
     books = MemoryBooks()
-    databases = [state_database(home, cache), memory_database(home, cache)]
+    databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere)]
     for database in databases:
         if database is None:
             continue

@@ -68,6 +68,15 @@ def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
     return Path(env["CODEX_HOME"]) if env.get("CODEX_HOME") else home_dir / ".codex"
 
 
+def sqlite_home(root: Path, env: Mapping[str, str], home_dir: Path) -> Path | None:
+    """Where this environment puts the databases of the home at `root`: it speaks of the home that the agent
+    uses under it, and of no other. None: it says nothing. A relative path is of wherever the agent runs."""
+    told = env.get("CODEX_SQLITE_HOME", "")
+    if not told or "\0" in told or not Path(told).is_absolute():
+        return None
+    return Path(told) if _same(root, home_root(env, home_dir)) else None
+
+
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
     """The home the agent would use, then the usual one; those that exist."""
     roots = dict.fromkeys((home_root(env, home_dir), home_dir / ".codex"))
@@ -102,6 +111,13 @@ def database_names(directory: Path) -> tuple[str, ...]:
         if STATE_DATABASES.fullmatch(name) or MEMORY_DATABASES.fullmatch(name)
     }
     return tuple(sorted(each for name in there for each in (name, f"{name}-wal")))
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.resolve() == other.resolve()
+    except (OSError, RuntimeError):
+        return False
 
 
 def _names(directory: Path) -> Iterator[str]:

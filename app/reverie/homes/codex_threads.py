@@ -56,10 +56,10 @@ class Books:
     problems: list[str] = field(default_factory=list)
 
 
-def read_books(home: Path, cache: Path | None) -> Books:
-    """The rows of threads, by thread id."""
+def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
+    """The rows of threads, by thread id. `elsewhere`: see `codex_database.database_places`."""
     books = Books()
-    database = state_database(home, cache)
+    database = state_database(home, cache, elsewhere)
     if database is not None:
         try:
             rows = database.rows("threads", _THREAD_COLUMNS, limit=_MOST_ROLLOUTS)

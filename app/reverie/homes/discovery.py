@@ -20,13 +20,22 @@ from reverie.homes.reading import is_directory
 
 
 @dataclass(frozen=True, slots=True)
+class User:
+    """Whose homes these are: the environment that the agents run in, and the home directory."""
+
+    env: Mapping[str, str]
+    home_dir: Path
+
+
+@dataclass(frozen=True, slots=True)
 class HomeKind:
     """One agent: how to recognise its home, how to open it, and where its homes usually are. `open` is given
-    the directory that may hold copies and what was found out (made on first use), None to do without."""
+    the directory that may hold copies and what was found out (made on first use), None to do without; and
+    whose home it is, None where that shall not count."""
 
     kind: str
     detect: Callable[[Path], bool]
-    open: Callable[[Path, Path | None], Home]
+    open: Callable[[Path, Path | None, User | None], Home]
     roots: Callable[[Mapping[str, str], Path], tuple[Path, ...]]
 
 
@@ -40,19 +49,20 @@ class FoundHome:
     of_project: bool = False
 
 
-def _loki_home(root: Path, _cache: Path | None) -> Home:
+def _loki_home(root: Path, _cache: Path | None, _user: User | None) -> Home:
     from reverie.homes.loki import LokiHome, claude_home  # late, as below
 
     return LokiHome(loki_names.store_of(root) or root, claude=claude_home(os.environ, Path.home()))
 
 
-def _codex_home(root: Path, cache: Path | None) -> Home:
+def _codex_home(root: Path, cache: Path | None, user: User | None) -> Home:
     from reverie.homes.codex import CodexHome  # late: it brings sqlite along
 
-    return CodexHome(root, cache)
+    elsewhere = None if user is None else codex_names.sqlite_home(root, user.env, user.home_dir)
+    return CodexHome(root, cache, sqlite_home=elsewhere)
 
 
-def _claude_home(root: Path, cache: Path | None) -> Home:
+def _claude_home(root: Path, cache: Path | None, _user: User | None) -> Home:
     from reverie.homes.claude import ClaudeHome  # late, as above
 
     return ClaudeHome(root, cache)
@@ -65,7 +75,7 @@ KINDS: tuple[HomeKind, ...] = (
     HomeKind(
         mux.KIND,
         mux_location.detect,
-        lambda root, _cache: mux.MuxHome(root),
+        lambda root, _cache, _user: mux.MuxHome(root),
         mux_location.existing_home_roots,
     ),
     # A project is taken for the store in it; where these are, `discover_projects` finds out.
@@ -87,30 +97,34 @@ def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
 
 
 def discover_projects(
-    found: Iterable[FoundHome], home_dir: Path, cache: Path | None = None
+    found: Iterable[FoundHome],
+    home_dir: Path,
+    cache: Path | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> tuple[FoundHome, ...]:
     """The stores that lie in projects: of those that the homes `found` list, and of those in loki-mode's own
     list; each real directory once. Dearer than `discover`: it reads what the homes list."""
     stores: dict[Path, FoundHome] = {}
-    for project in (*_listed_projects(found, cache), *loki_names.indexed_projects(home_dir)):
+    user = None if env is None else User(env, home_dir)
+    for project in (*_listed_projects(found, cache, user), *loki_names.indexed_projects(home_dir)):
         store = loki_names.store_of(project)
         if store is not None:
             stores.setdefault(store.resolve(), FoundHome(store.absolute(), loki_names.KIND, of_project=True))
     return tuple(stores.values())
 
 
-def _listed_projects(found: Iterable[FoundHome], cache: Path | None) -> Iterator[Path]:
+def _listed_projects(found: Iterable[FoundHome], cache: Path | None, user: User | None) -> Iterator[Path]:
     kinds = {kind.kind: kind for kind in KINDS}
     for home in found:
         with contextlib.suppress(Unavailable):  # said when it is opened itself
-            for project in kinds[home.kind].open(home.root, cache).contents().projects:
+            for project in kinds[home.kind].open(home.root, cache, user).contents().projects:
                 if Path(project.path).is_absolute():
                     yield Path(project.path)
 
 
-def open_home(path: Path, cache: Path | None = None) -> Home:
-    """The home in the directory `path`. `cache`: see `HomeKind`; shared by all homes. Raises `Unavailable`
-    where there is none."""
+def open_home(path: Path, cache: Path | None = None, user: User | None = None) -> Home:
+    """The home in the directory `path`. `cache` and `user`: see `HomeKind`; shared by all homes. Raises
+    `Unavailable` where there is none."""
     # A later change of the working directory must not move it; links stay as they are written.
     path = path.absolute()
     if not is_directory(path):
@@ -121,7 +135,7 @@ def open_home(path: Path, cache: Path | None = None) -> Home:
         )
     for kind in KINDS:
         if kind.detect(path):
-            return kind.open(path, cache)
+            return kind.open(path, cache, user)
     raise Unavailable(
         f"{path} is not a home that Reverie knows.",
         cause=f"Nothing in it belongs to one of: {', '.join(kind.kind for kind in KINDS)}.",

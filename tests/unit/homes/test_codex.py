@@ -23,6 +23,7 @@ from helpers.codex_home import (
     varied_rollouts,
 )
 from helpers.rollouts import START
+from reverie.compose import open_parts
 from reverie.errors import StoreError, Unavailable
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable
@@ -36,9 +37,10 @@ from reverie.homes.codex_names import (
     thread_of_trace,
     trace_name,
 )
-from reverie.homes.discovery import open_home
+from reverie.homes.discovery import User, open_home
 from reverie.memory.listing import names_only, scan_scope
 from reverie.memory.store import MemoryStore, NoEffects
+from reverie.profile import Profile
 from reverie.transcripts.reading import Reading
 
 GONE = "/projects/demo"
@@ -514,3 +516,26 @@ def test_where_homes_are_looked_for(tmp_path: Path) -> None:
     (tmp_path / ".codex").mkdir()
     assert existing_home_roots({"CODEX_HOME": str(own)}, tmp_path) == (own, tmp_path / ".codex")
     assert existing_home_roots({}, tmp_path) == (tmp_path / ".codex",)
+
+
+def test_a_database_is_found_where_the_environment_of_the_agent_puts_it(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    elsewhere = CodexHomeMaker(tmp_path / "elsewhere")
+    elsewhere.state(elsewhere.thread_row(1, "/there"), JOBS_TABLE)
+    maker.state(maker.thread_row(1, "/here"), name="state_4.sqlite")
+    env = {"CODEX_HOME": str(maker.root), "CODEX_SQLITE_HOME": str(elsewhere.root)}
+    profile = Profile.under(tmp_path / "profile")
+    home = open_parts(maker.root, profile, lambda: NOW_S * 1000, env).home
+    assert [each.path for each in home.contents().projects] == ["/there"]
+    assert elsewhere.root in {place.directory for place in home.watched()}
+    user = User(env, tmp_path)
+    assert [each.path for each in open_home(maker.root, tmp_path / "c", user).contents().projects] == [
+        "/there"
+    ]
+    for other in (None, User({**env, "CODEX_HOME": "/another"}, tmp_path), User({}, tmp_path)):
+        here = open_home(maker.root, tmp_path / "c", other)
+        assert [each.path for each in here.contents().projects] == ["/here"], "it is of another home"
+    relative = User({**env, "CODEX_SQLITE_HOME": "elsewhere"}, tmp_path)
+    here = open_home(maker.root, tmp_path / "c", relative)
+    assert [each.path for each in here.contents().projects] == ["/here"]
