@@ -44,6 +44,11 @@ class HelperStopped(Exception):
 class HelperBug(Exception):
     """A bug in the helper; the text is its traceback."""
 
+    @property
+    def trace(self) -> str:
+        """What `str` says: the crash path shows it in place of where it was heard of."""
+        return str(self)
+
 
 class HelperGone(Unavailable):
     """The helper process ended with the task under way."""
@@ -122,15 +127,20 @@ class Helper:
         if process is None:
             return
         until = time.monotonic() + STOP_S
+        # Closing waits for a call that is writing, and that one for a process that does not read.
+        breaker = threading.Timer(STOP_S + _POLL_S, _kill, (process,))
+        breaker.daemon = True
+        breaker.start()
         with contextlib.suppress(OSError):
             assert process.stdin is not None
             process.stdin.close()
         try:
             process.wait(STOP_S)
         except subprocess.TimeoutExpired:
-            log.error("the helper did not end within %g s and was killed", STOP_S)
-            process.kill()
+            _kill(process)
             process.wait()
+        finally:
+            breaker.cancel()
         if self._reader is not None:
             self._reader.join(max(0.1, until - time.monotonic()))
 
@@ -186,6 +196,12 @@ class Helper:
         answers = self._waiting.get(call_id)
         if answers is not None:
             answers.put(answer)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        log.error("the helper did not end within %g s and was killed", STOP_S)
+        process.kill()
 
 
 def helper_command() -> tuple[str, ...]:

@@ -92,7 +92,12 @@ class Server:
         self._controls.pop(call_id, None)
         self._threads.pop(call_id, None)
         with contextlib.suppress(OSError):  # the window is gone; `serve` sees that too
-            self._writer.send(*answer)
+            try:
+                self._writer.send(*answer)
+            except OSError:
+                raise
+            except Exception:  # noqa: BLE001 - an answer that cannot be sent must not leave the window waiting
+                self._writer.send("bug", call_id, traceback.format_exc())
 
     def _desk(self, home: Path, profile: Profile) -> Desk:
         with self._lock:

@@ -2,24 +2,40 @@
 
 The hook only records and posts to a GUI-thread object, because it may run on any thread and in the middle of
 a paint. Qt's own messages go to the log from whichever thread they come.
+
+What a person may copy and send holds where it happened and which kinds of error, and the last records; not
+what errors say of themselves, which may quote a memory, and no secrets. The log file has all of it. A bug of
+the helper process (`trace`) counts by where it happened there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import platform
+import re
 import sys
 import threading
 import traceback
 from collections import deque
 from types import TracebackType
 
-from PySide6.QtCore import QMessageLogContext, QObject, Qt, QtMsgType, Signal, Slot, qInstallMessageHandler
+from PySide6.QtCore import (
+    QMessageLogContext,
+    QObject,
+    Qt,
+    QtMsgType,
+    Signal,
+    Slot,
+    qInstallMessageHandler,
+    qVersion,
+)
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
 log = logging.getLogger("reverie.crash")
 qt_log = logging.getLogger("reverie.qt")
 RECORDS_KEPT = 500
+LINES_TOLD = 40
 
 _LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
@@ -32,16 +48,36 @@ _LEVELS = {
 _QUIET = ("propagateSizeHints",)
 
 
+_SAYING = re.compile(r"^(?P<kind>[A-Za-z_][\w.]*)(?::.*)?$", re.DOTALL)
+
+
+class _PlacesOnly(logging.Formatter):
+    """Of an error only where it happened and its kind."""
+
+    def formatException(
+        self,
+        ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None],
+    ) -> str:
+        return without_sayings("".join(traceback.format_exception(*ei)))
+
+
 class RecentRecords(logging.Handler):
     """The last records, for "copy details"."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
         self.lines: deque[str] = deque(maxlen=RECORDS_KEPT)
-        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self.setFormatter(_PlacesOnly("%(asctime)s %(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(self.format(record))
+        if record.name == log.name:
+            return  # the dialog has it already
+        # A text that another handler made before is not ours to use.
+        known, record.exc_text = record.exc_text, None
+        try:
+            self.lines.append(self.format(record))
+        finally:
+            record.exc_text = known
 
 
 class CrashReporter(QObject):
@@ -60,12 +96,14 @@ class CrashReporter(QObject):
     def install(self) -> None:
         sys.excepthook = self.hook
         threading.excepthook = self._thread_hook
+        sys.unraisablehook = self._unraisable_hook
         qInstallMessageHandler(qt_message)
 
     def uninstall(self) -> None:
         """During shutdown Python's own hooks are the safer ones."""
         sys.excepthook = sys.__excepthook__
         threading.excepthook = threading.__excepthook__
+        sys.unraisablehook = sys.__unraisablehook__
         qInstallMessageHandler(None)
 
     def hook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -75,9 +113,9 @@ class CrashReporter(QObject):
             return
         text = "".join(traceback.format_exception(kind, error, trace))
         log.error("unexpected error\n%s", text)
-        key = hashlib.sha256(
-            "".join(traceback.format_tb(trace)).encode() + kind.__name__.encode()
-        ).hexdigest()
+        text = without_sayings(getattr(error, "trace", text))
+        places = text if hasattr(error, "trace") else "".join(traceback.format_tb(trace))
+        key = hashlib.sha256(places.encode() + kind.__name__.encode()).hexdigest()
         if key not in self._known:
             self._known.add(key)
             self._posted.emit(kind.__name__, text)
@@ -85,6 +123,15 @@ class CrashReporter(QObject):
     def _thread_hook(self, arguments: threading.ExceptHookArgs) -> None:
         if arguments.exc_value is not None:
             self.hook(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
+
+    def _unraisable_hook(self, arguments: sys.UnraisableHookArgs) -> None:
+        if arguments.exc_value is not None:
+            self.hook(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
+
+    @Slot()
+    def _copy(self) -> None:
+        if self._box is not None:
+            QApplication.clipboard().setText(self._box.detailedText())
 
     @Slot(str, str)
     def _show(self, kind: str, text: str) -> None:
@@ -99,12 +146,42 @@ class CrashReporter(QObject):
         box.setInformativeText(
             self.tr("You can go on working. The details below help to mend it; they hold no memory text.")
         )
-        box.setDetailedText(text + "\n" + "\n".join(list(self._records.lines)[-40:]))
+        box.setDetailedText(diagnostics(text, self._records))
         box.setStandardButtons(QMessageBox.StandardButton.Close)
+        copy = box.addButton(self.tr("Copy &details"), QMessageBox.ButtonRole.ActionRole)
+        copy.clicked.disconnect()  # a message box closes with any button
+        copy.clicked.connect(self._copy)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._box = box
         self.shown += 1
         box.open()
+
+
+def diagnostics(text: str, records: RecentRecords) -> str:
+    """What may be copied and sent: see the module."""
+    from reverie import __version__
+    from reverie.text.redact import redact
+
+    about = f"Reverie {__version__}, Python {platform.python_version()}, Qt {qVersion()}, {sys.platform}"
+    last = list(records.lines)[-LINES_TOLD:]
+    return redact("\n".join([about, "", text, *last]))
+
+
+def without_sayings(text: str) -> str:
+    """A traceback with the kinds of its errors, without what they say of themselves."""
+    kept: list[str] = []
+    told = False
+    for line in text.splitlines():
+        if line.startswith(("  ", "Traceback ", "During handling", "The above exception")) or not line:
+            # After the kind come only lines of its saying, until the next traceback begins.
+            if not told or line.startswith(("Traceback ", "During handling", "The above exception")):
+                kept.append(line)
+                told = False
+        elif not told:
+            found = _SAYING.match(line)
+            kept.append(found["kind"] if found else "(its words are in the log)")
+            told = True
+    return "\n".join(kept) + "\n"
 
 
 def qt_message(kind: QtMsgType, _context: QMessageLogContext, message: str | None) -> None:

@@ -7,6 +7,7 @@ import os
 import pickle
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Conflict, MendableError, StoreError
 from reverie.files.coalesce import Changes
 from reverie.files.process import is_ours
+from reverie.helper import serve
 from reverie.helper.frames import FrameWriter, read_frame
 from reverie.helper.process import Helper, HelperBug, HelperGone, HelperStopped, helper_command
 from reverie.helper.workbench import HelpedWorkbench
@@ -244,3 +246,43 @@ def test_a_stopped_task_has_no_answer(workbench: HelpedWorkbench, helper: Helper
     except HelperStopped:
         return
     # It was done before the first question.
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="POSIX")
+def test_one_that_stands_still_while_it_is_written_to_is_ended_all_the_same(
+    expect_log: Callable[..., None],
+) -> None:
+    expect_log("did not end", logger="reverie.helper", count=None)
+    stiff = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
+    helper, ends = Helper((sys.executable, "-c", stiff)), list[BaseException]()
+
+    def call() -> None:
+        try:
+            helper.call("observe", Path("/"), Profile.under(Path("/")), "x" * 1_000_000)
+        except HelperGone as error:
+            ends.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    until(lambda: helper.pid is not None)
+    helper.stop()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert len(ends) == 1
+
+
+def test_an_answer_that_cannot_be_sent_is_a_bug_and_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(serve.TASKS, "odd", lambda _desk, _control: threading.Lock())
+    monkeypatch.setattr(serve.Server, "_desk", lambda *_place: None)
+    heard = io.BytesIO()
+    server = serve.Server(FrameWriter(heard))
+    server._begin(7, "odd", tmp_path, Profile.under(tmp_path), ())
+    for thread in list(server._threads.values()):
+        thread.join(10)
+    heard.seek(0)
+    frame = read_frame(heard)
+    assert frame is not None
+    assert frame[:2] == ("bug", 7)
+    assert "pickle" in frame[2]
