@@ -436,6 +436,10 @@
 <context>
     <name>CrashReporter</name>
     <message>
+        <source>Copy &amp;details</source>
+        <translation>&amp;Einzelheiten kopieren</translation>
+    </message>
+    <message>
         <source>Reverie made a mistake</source>
         <translation>Reverie hat einen Fehler gemacht</translation>
     </message>
@@ -1109,6 +1113,144 @@
     </message>
 </context>
 <context>
+    <name>FailuresControl</name>
+    <message>
+        <source>Merged; one stays.</source>
+        <translation>Zusammengeführt; eines bleibt.</translation>
+    </message>
+    <message>
+        <source>Other changes came after it: undo those first.</source>
+        <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>Take it back</source>
+        <translation>Zurücknehmen</translation>
+    </message>
+    <message>
+        <source>The resolution is saved.</source>
+        <translation>Die Lösung ist gesichert.</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+</context>
+<context>
+    <name>FailuresTab</name>
+    <message>
+        <source>Copy the details as they stand below</source>
+        <translation>Die Einzelheiten kopieren, wie sie unten stehen</translation>
+    </message>
+    <message>
+        <source>Copy the text</source>
+        <translation>Text kopieren</translation>
+    </message>
+    <message>
+        <source>Details of what is selected</source>
+        <translation>Einzelheiten der Auswahl</translation>
+    </message>
+    <message>
+        <source>Edit the resolution…</source>
+        <translation>Lösung bearbeiten …</translation>
+    </message>
+    <message>
+        <source>Goal of the next iteration</source>
+        <translation>Ziel der nächsten Iteration</translation>
+    </message>
+    <message>
+        <source>Kinds of failures</source>
+        <translation>Arten von Fehlschlägen</translation>
+    </message>
+    <message>
+        <source>Make one of those that say the same</source>
+        <translation>Aus denen, die dasselbe sagen, eines machen</translation>
+    </message>
+    <message>
+        <source>Merge…</source>
+        <translation>Zusammenführen …</translation>
+    </message>
+    <message>
+        <source>Next &amp;goal:</source>
+        <translation>Nächstes &amp;Ziel:</translation>
+    </message>
+    <message>
+        <source>No crash was recorded.</source>
+        <translation>Kein Absturz wurde aufgezeichnet.</translation>
+    </message>
+    <message>
+        <source>No episode has failed.</source>
+        <translation>Keine Episode ist fehlgeschlagen.</translation>
+    </message>
+    <message>
+        <source>Nobody knows it here: what you type shows which anti-patterns would be told</source>
+        <translation>Hier kennt es niemand: Was eingegeben wird, zeigt, welche Anti-Patterns gesagt würden</translation>
+    </message>
+    <message>
+        <source>Nothing has failed here yet</source>
+        <translation>Hier ist noch nichts fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>Open the crash file</source>
+        <translation>Absturzdatei öffnen</translation>
+    </message>
+    <message>
+        <source>Open the episode</source>
+        <translation>Episode öffnen</translation>
+    </message>
+    <message>
+        <source>Open the newest record of this kind</source>
+        <translation>Die neueste Aufzeichnung dieser Art öffnen</translation>
+    </message>
+    <message>
+        <source>Open the store</source>
+        <translation>Ablage öffnen</translation>
+    </message>
+    <message>
+        <source>Open the transcript</source>
+        <translation>Mitschrift öffnen</translation>
+    </message>
+    <message>
+        <source>Say what came of this error</source>
+        <translation>Sagen, was aus diesem Fehler wurde</translation>
+    </message>
+    <message>
+        <source>Show it among the memories</source>
+        <translation>Unter den Notizen zeigen</translation>
+    </message>
+    <message>
+        <source>Show its crash</source>
+        <translation>Den Absturz dazu zeigen</translation>
+    </message>
+    <message>
+        <source>Show its lesson</source>
+        <translation>Die Lehre dazu zeigen</translation>
+    </message>
+    <message>
+        <source>The crash records of this lesson</source>
+        <translation>Die Absturzaufzeichnungen zu dieser Lehre</translation>
+    </message>
+    <message>
+        <source>The newest lesson made of such a crash</source>
+        <translation>Die neueste Lehre aus einem solchen Absturz</translation>
+    </message>
+    <message>
+        <source>The session of Claude Code that the store names</source>
+        <translation>Die Sitzung von Claude Code, die die Ablage nennt</translation>
+    </message>
+    <message>
+        <source>There are no anti-patterns: the agent makes them of failures that repeat.</source>
+        <translation>Es gibt keine Anti-Patterns: Der Agent macht sie aus Fehlschlägen, die sich wiederholen.</translation>
+    </message>
+    <message>
+        <source>What a failed iteration leaves for the next one shows here.</source>
+        <translation>Was eine fehlgeschlagene Iteration der nächsten hinterlässt, steht hier.</translation>
+    </message>
+    <message>
+        <source>anti-patterns are told by its words</source>
+        <translation>Anti-Patterns werden nach seinen Wörtern gesagt</translation>
+    </message>
+</context>
+<context>
     <name>FilePane</name>
     <message>
         <source>Files</source>
@@ -1687,6 +1829,10 @@
         <translation>Diagnose</translation>
     </message>
     <message>
+        <source>Failures</source>
+        <translation>Fehlschläge</translation>
+    </message>
+    <message>
         <source>Traces</source>
         <translation>Traces</translation>
     </message>
@@ -1964,6 +2110,21 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The merged text</source>
         <translation>Der zusammengeführte Text</translation>
+    </message>
+</context>
+<context>
+    <name>MergeRecordsDialog</name>
+    <message>
+        <source>&amp;Merge</source>
+        <translation>&amp;Zusammenführen</translation>
+    </message>
+    <message>
+        <source>Merge anti-patterns</source>
+        <translation>Anti-Patterns zusammenführen</translation>
+    </message>
+    <message>
+        <source>No word is lost: conditions, sources and links are put together. These ids go: {ids}.</source>
+        <translation>Kein Wort geht verloren: Bedingungen, Quellen und Verweise werden zusammengelegt. Diese Kennungen entfallen: {ids}.</translation>
     </message>
 </context>
 <context>
@@ -2800,6 +2961,33 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>ResolutionDialog</name>
+    <message>
+        <source>&amp;Save</source>
+        <translation>&amp;Speichern</translation>
+    </message>
+    <message>
+        <source>Resolution of an error</source>
+        <translation>Lösung eines Fehlers</translation>
+    </message>
+    <message>
+        <source>The block stays: the agent tells type and message. Resolutions become advice later.</source>
+        <translation>Der Block bleibt: Der Agent sagt Art und Meldung. Lösungen werden später zu Rat.</translation>
+    </message>
+    <message>
+        <source>The next iteration is told something else then.</source>
+        <translation>Der nächsten Iteration wird dann etwas anderes gesagt.</translation>
+    </message>
+    <message>
+        <source>What came of this error</source>
+        <translation>Was aus diesem Fehler wurde</translation>
+    </message>
+    <message>
+        <source>What came of this error: its cause, and what helped</source>
+        <translation>Was aus diesem Fehler wurde: seine Ursache und was geholfen hat</translation>
+    </message>
+</context>
+<context>
     <name>RestoreDialog</name>
     <message>
         <source>&amp;Restore</source>
@@ -2990,6 +3178,13 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>You are asked once for this home and destination.</source>
         <translation>Gefragt wird einmal für dieses Home und Ziel.</translation>
+    </message>
+</context>
+<context>
+    <name>RowList</name>
+    <message>
+        <source>Failures</source>
+        <translation>Fehlschläge</translation>
     </message>
 </context>
 <context>
@@ -3877,6 +4072,81 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>Welcome</name>
+    <message>
+        <source>&amp;Close</source>
+        <translation>&amp;Schließen</translation>
+    </message>
+    <message>
+        <source>An agent's credentials: files with keys, tokens or logins are never opened. Keys for models come from the environment or the keyring of the system.</source>
+        <translation>Die Zugangsdaten eines Agenten: Dateien mit Schlüsseln, Tokens oder Anmeldungen werden nie geöffnet. Schlüssel für Modelle kommen aus der Umgebung oder dem Schlüsselbund des Systems.</translation>
+    </message>
+    <message>
+        <source>Background runs are on in {count} of the homes known, by the settings. Whatever a run changes is in the history before and after, and can be undone.</source>
+        <translation>Hintergrundläufe sind laut Einstellungen in {count} der bekannten Homes an. Was ein Lauf ändert, steht vorher und nachher im Verlauf und lässt sich rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>Homes found</source>
+        <translation>Gefundene Homes</translation>
+    </message>
+    <message>
+        <source>None so far. Open one by its folder.</source>
+        <translation>Bisher keine. Eines über seinen Ordner öffnen.</translation>
+    </message>
+    <message>
+        <source>Nothing: background runs are off in every home until you switch them on in the settings. Whatever a run changes is in the history before and after, and can be undone.</source>
+        <translation>Nichts: Hintergrundläufe sind in jedem Home aus, bis sie in den Einstellungen eingeschaltet werden. Was ein Lauf ändert, steht vorher und nachher im Verlauf und lässt sich rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>Runs by rules use no model. A run with a model sends memories, and what else it reads, to the provider of that model: which files and to whom is shown, and asked, before the first time.</source>
+        <translation>Läufe nach Regeln benutzen kein Modell. Ein Lauf mit einem Modell sendet Notizen, und was er sonst liest, an den Anbieter dieses Modells: Welche Dateien an wen gehen, wird vor dem ersten Mal gezeigt und erfragt.</translation>
+    </message>
+    <message>
+        <source>Settings: {settings}. History, runs and drafts: {data} and {state}.</source>
+        <translation>Einstellungen: {settings}. Verlauf, Läufe und Entwürfe: {data} und {state}.</translation>
+    </message>
+    <message>
+        <source>The memories of these homes and the files beside them: pins and uses, records of past runs, instruction files. Transcripts and traces are opened when a view or a run needs them. Looking changes nothing.</source>
+        <translation>Die Notizen dieser Homes und die Dateien daneben: Anheftungen und Benutzungen, Aufzeichnungen früherer Läufe, Anweisungsdateien. Mitschriften und Traces werden geöffnet, wenn eine Ansicht oder ein Lauf sie braucht. Ansehen ändert nichts.</translation>
+    </message>
+    <message>
+        <source>To try things out, open the demo home: a throw-away copy that ends with the window.</source>
+        <translation>Zum Ausprobieren das Demo-Home öffnen: eine Wegwerfkopie, die mit dem Fenster endet.</translation>
+    </message>
+    <message>
+        <source>Welcome to Reverie</source>
+        <translation>Willkommen bei Reverie</translation>
+    </message>
+    <message>
+        <source>What Reverie reads</source>
+        <translation>Was Reverie liest</translation>
+    </message>
+    <message>
+        <source>What it never reads</source>
+        <translation>Was es nie liest</translation>
+    </message>
+    <message>
+        <source>What runs by itself</source>
+        <translation>Was von selbst läuft</translation>
+    </message>
+    <message>
+        <source>Where settings lie</source>
+        <translation>Wo die Einstellungen liegen</translation>
+    </message>
+    <message>
+        <source>Where texts go</source>
+        <translation>Wohin Texte gehen</translation>
+    </message>
+    <message>
+        <source>Your settings name {engine}: that is {provider}.</source>
+        <translation>Die Einstellungen nennen {engine}: Das ist {provider}.</translation>
+    </message>
+    <message>
+        <source>{kind}: {root}</source>
+        <translation>{kind}: {root}</translation>
+    </message>
+</context>
+<context>
     <name>WindowPage</name>
     <message>
         <source> pt</source>
@@ -3921,6 +4191,25 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Light</source>
         <translation>Hell</translation>
+    </message>
+</context>
+<context>
+    <name>_Dialog</name>
+    <message>
+        <source>After it</source>
+        <translation>Danach</translation>
+    </message>
+    <message>
+        <source>Now</source>
+        <translation>Jetzt</translation>
+    </message>
+    <message>
+        <source>What there is now</source>
+        <translation>Was es jetzt gibt</translation>
+    </message>
+    <message>
+        <source>What there will be</source>
+        <translation>Was es dann gibt</translation>
     </message>
 </context>
 <context>
@@ -4083,6 +4372,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;View</source>
         <translation>&amp;Ansicht</translation>
+    </message>
+    <message>
+        <source>&amp;Welcome…</source>
+        <translation>&amp;Willkommen …</translation>
     </message>
     <message>
         <source>&amp;Wrap long lines</source>
@@ -4337,6 +4630,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Diagnose zeigen</translation>
     </message>
     <message>
+        <source>Show &amp;failures</source>
+        <translation>&amp;Fehlschläge zeigen</translation>
+    </message>
+    <message>
         <source>Show &amp;homes</source>
         <translation>&amp;Homes zeigen</translation>
     </message>
@@ -4421,8 +4718,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Markierung von jeder Notiz nehmen, die jemand anders bearbeitet hat</translation>
     </message>
     <message>
-        <source>Take back the last deletion, move, renaming, pin, merge or restore</source>
-        <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen oder Wiederherstellen zurücknehmen</translation>
+        <source>Take back the last deletion, move, renaming, pin, merge, restore or change of a record</source>
+        <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen, Wiederherstellen oder Ändern einer Aufzeichnung zurücknehmen</translation>
     </message>
     <message>
         <source>Take what stands on disk at this conflict</source>
@@ -4449,12 +4746,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Übliche &amp;Größe</translation>
     </message>
     <message>
+        <source>What Reverie reads and never reads, what runs by itself, where settings lie</source>
+        <translation>Was Reverie liest und nie liest, was von selbst läuft, wo die Einstellungen liegen</translation>
+    </message>
+    <message>
         <source>What past runs changed, and undo them</source>
         <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
     </message>
     <message>
         <source>What the agent itself says of its extractions and consolidations</source>
         <translation>Was der Agent selbst von seinen Extraktionen und Konsolidierungen sagt</translation>
+    </message>
+    <message>
+        <source>What the agent learnt of failing: lessons, anti-patterns and crashes</source>
+        <translation>Was der Agent aus Fehlschlägen gelernt hat: Lehren, Anti-Patterns und Abstürze</translation>
     </message>
     <message>
         <source>What the agent used most comes first in each folder</source>
@@ -4883,6 +5188,173 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>failures</name>
+    <message>
+        <source>Anti-patterns</source>
+        <translation>Anti-Patterns</translation>
+    </message>
+    <message>
+        <source>Crashes</source>
+        <translation>Abstürze</translation>
+    </message>
+    <message>
+        <source>Do</source>
+        <translation>Tun</translation>
+    </message>
+    <message>
+        <source>Episode</source>
+        <translation>Episode</translation>
+    </message>
+    <message>
+        <source>File: {path}</source>
+        <translation>Datei: {path}</translation>
+    </message>
+    <message>
+        <source>Fingerprint: {fingerprint}, {seen}</source>
+        <translation>Fingerabdruck: {fingerprint}, {seen}</translation>
+    </message>
+    <message>
+        <source>In the block: {standing}</source>
+        <translation>Im Block: {standing}</translation>
+    </message>
+    <message>
+        <source>It stands in the older store, which nothing writes any more.</source>
+        <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
+    </message>
+    <message>
+        <source>Its line: {line}</source>
+        <translation>Seine Zeile: {line}</translation>
+    </message>
+    <message>
+        <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is told, nothing is recorded.</source>
+        <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Nichts wird gesagt, nichts aufgezeichnet.</translation>
+    </message>
+    <message>
+        <source>LOKI_FAILURE_MEMORY is on in this environment: failed iterations are told to the next one.</source>
+        <translation>LOKI_FAILURE_MEMORY ist an in dieser Umgebung: Fehlgeschlagene Iterationen werden der nächsten gesagt.</translation>
+    </message>
+    <message>
+        <source>Lessons</source>
+        <translation>Lehren</translation>
+    </message>
+    <message>
+        <source>No lesson is told now</source>
+        <translation>Keine Lehre wird jetzt gesagt</translation>
+    </message>
+    <message>
+        <source>Nothing has failed here</source>
+        <translation>Hier ist nichts fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>Nothing is told.</source>
+        <translation>Nichts wird gesagt.</translation>
+    </message>
+    <message>
+        <source>Phase</source>
+        <translation>Phase</translation>
+    </message>
+    <message>
+        <source>Record</source>
+        <translation>Aufzeichnung</translation>
+    </message>
+    <message>
+        <source>Records, newest first:</source>
+        <translation>Aufzeichnungen, neueste zuerst:</translation>
+    </message>
+    <message>
+        <source>Resolution: {text}</source>
+        <translation>Lösung: {text}</translation>
+    </message>
+    <message>
+        <source>Stack:</source>
+        <translation>Stapel:</translation>
+    </message>
+    <message>
+        <source>Task</source>
+        <translation>Aufgabe</translation>
+    </message>
+    <message>
+        <source>The settings of the store stop the recording of episodes.</source>
+        <translation>Die Einstellungen der Ablage halten das Aufzeichnen von Episoden an.</translation>
+    </message>
+    <message>
+        <source>What the next iteration is told</source>
+        <translation>Was der nächsten Iteration gesagt wird</translation>
+    </message>
+    <message>
+        <source>When: {when}</source>
+        <translation>Wann: {when}</translation>
+    </message>
+    <message>
+        <source>Why</source>
+        <translation>Warum</translation>
+    </message>
+    <message>
+        <source>a crash without a class</source>
+        <translation>ein Absturz ohne Klasse</translation>
+    </message>
+    <message>
+        <source>an anti-pattern without words</source>
+        <translation>ein Anti-Pattern ohne Worte</translation>
+    </message>
+    <message>
+        <source>an error without a type</source>
+        <translation>ein Fehler ohne Art</translation>
+    </message>
+    <message>
+        <source>an error without words</source>
+        <translation>ein Fehler ohne Worte</translation>
+    </message>
+    <message>
+        <source>none yet; the agent never fills it</source>
+        <translation>noch keine; der Agent füllt sie nie aus</translation>
+    </message>
+    <message>
+        <source>not told any more: older than a day</source>
+        <translation>nicht mehr gesagt: älter als ein Tag</translation>
+    </message>
+    <message>
+        <source>not told: in a namespace</source>
+        <translation>nicht gesagt: in einem Namensraum</translation>
+    </message>
+    <message>
+        <source>not told: only the newest are</source>
+        <translation>nicht gesagt: nur die neuesten</translation>
+    </message>
+    <message>
+        <source>nothing</source>
+        <translation>nichts</translation>
+    </message>
+    <message>
+        <source>nothing is known that helps</source>
+        <translation>nichts bekannt, was hilft</translation>
+    </message>
+    <message>
+        <source>older store</source>
+        <translation>ältere Ablage</translation>
+    </message>
+    <message>
+        <source>resolved: {text}</source>
+        <translation>gelöst: {text}</translation>
+    </message>
+    <message>
+        <source>to merge</source>
+        <translation>zusammenzuführen</translation>
+    </message>
+    <message>
+        <source>told for this goal</source>
+        <translation>für dieses Ziel gesagt</translation>
+    </message>
+    <message>
+        <source>told now</source>
+        <translation>jetzt gesagt</translation>
+    </message>
+    <message>
+        <source>unknown time</source>
+        <translation>unbekannte Zeit</translation>
+    </message>
+</context>
+<context>
     <name>finding</name>
     <message>
         <source>This expression is not complete or not valid: {why} (at character {at}).</source>
@@ -5260,6 +5732,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>words</name>
     <message numerus="yes">
+        <source>%n anti-patterns</source>
+        <translation><numerusform>%n Anti-Pattern</numerusform><numerusform>%n Anti-Patterns</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n are selected.</source>
         <translation><numerusform>%n ausgewählt.</numerusform><numerusform>%n ausgewählt.</numerusform></translation>
     </message>
@@ -5290,6 +5766,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n characters</source>
         <translation><numerusform>%n Zeichen</numerusform><numerusform>%n Zeichen</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n crash records of this kind</source>
+        <translation><numerusform>%n Absturzaufzeichnung dieser Art</numerusform><numerusform>%n Absturzaufzeichnungen dieser Art</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n created</source>
@@ -5330,6 +5810,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n have to stay.</source>
         <translation><numerusform>%n muss bleiben.</numerusform><numerusform>%n müssen bleiben.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lessons</source>
+        <translation><numerusform>%n Lehre</numerusform><numerusform>%n Lehren</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lessons are told now</source>
+        <translation><numerusform>%n Lehre wird jetzt gesagt</numerusform><numerusform>%n Lehren werden jetzt gesagt</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n lines</source>
@@ -5374,6 +5862,22 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n places were changed by you and on disk.</source>
         <translation><numerusform>%n Stelle wurde hier und auf der Platte geändert.</numerusform><numerusform>%n Stellen wurden hier und auf der Platte geändert.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n records cannot be read.</source>
+        <translation><numerusform>%n Aufzeichnung ist nicht lesbar.</numerusform><numerusform>%n Aufzeichnungen sind nicht lesbar.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n records say the same</source>
+        <translation><numerusform>%n Aufzeichnung sagt dasselbe</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n records say the same:</source>
+        <translation><numerusform>%n Aufzeichnung sagt dasselbe:</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe:</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n records say the same; one of them stays.</source>
+        <translation><numerusform>%n Aufzeichnung sagt dasselbe; eine davon bleibt.</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe; eine davon bleibt.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n renamed</source>
@@ -6022,6 +6526,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>in %n days</source>
         <translation><numerusform>in %n Tag</numerusform><numerusform>in %n Tagen</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>in %n lessons</source>
+        <translation><numerusform>in %n Lehre</numerusform><numerusform>in %n Lehren</numerusform></translation>
     </message>
     <message>
         <source>in process {pid}, which alone can stop it</source>
