@@ -23,7 +23,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import dev
@@ -37,6 +37,15 @@ BUILD = ROOT / "build"
 PACKAGING = ROOT / "packaging"
 BUILD_VENV = BUILD / "venv"
 DEB_SECTION = "devel"
+# No libraries, so `ldd` does not name them: fonts and where they are, and the layouts of keyboards.
+DEB_DATA = ("fontconfig-config", "xkb-data")
+COMMON_LICENCES = Path("/usr/share/common-licenses")
+QT_NOTE = """\
+Qt and PySide6 come with this program under the GNU Lesser General Public License, version 3 (LGPL-3 and
+GPL-3 beside this file, or https://www.gnu.org/licenses/). They lie unchanged in _internal/PySide6 and may be
+replaced there. Their source, under the version that `reverie doctor --self` names:
+https://download.qt.io/official_releases/QtForPython/ and https://download.qt.io/official_releases/qt/
+"""
 _LICENCE = re.compile(r"(licen[cs]e|copying|notice|authors)", re.IGNORECASE)
 
 
@@ -134,7 +143,11 @@ def _gather_licences(venv: Path, target: Path) -> None:
     target.mkdir(parents=True)
     shutil.copyfile(ROOT / "LICENSE", target / "reverie.txt")
     not_ours = {name.lower() for name in _names(dev.PACKAGE_LOCK)}
-    for information in sorted(venv.rglob("*.dist-info")):
+    (target / "qt.txt").write_text(QT_NOTE, encoding="utf-8")
+    for name in ("LGPL-3", "GPL-3"):
+        if (COMMON_LICENCES / name).exists():
+            shutil.copyfile(COMMON_LICENCES / name, target / name)
+    for information in sorted(venv.rglob("site-packages/*.dist-info")):
         name = information.name.partition("-")[0]
         if name.lower().replace("_", "-") in not_ours | {"pip"}:
             continue
@@ -162,7 +175,7 @@ def deb() -> None:
         tree = place / "tree"
         _lay_out(tree)
         _control(tree, architecture)
-        command: Words = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, target]
+        command: Words = ["dpkg-deb", "--root-owner-group", "-Zxz", "-z2", "--build", tree, target]
         dev.must("dpkg-deb", command, "See above.")
         with _kept_if_it_works(target):
             dev.must("unpack the package", ["dpkg-deb", "-x", target, place / "root"], "See above.")
@@ -235,12 +248,15 @@ def _needed(tree: Path) -> list[str]:
     """The Debian packages of the libraries that the program takes from the system."""
     files = [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
     binaries = [path for path in files if path.name == "reverie" or ".so" in path.name]
-    environment = {**os.environ, "LC_ALL": "C"}
+    # As at run time: what lies in the folder comes first, and is nothing the system must have.
+    inside = tree / "usr/lib/reverie/_internal"
+    places = os.pathsep.join(str(path) for path in (inside, inside / "PySide6" / "Qt" / "lib"))
+    environment = {**os.environ, "LC_ALL": "C", "LD_LIBRARY_PATH": places}
     told = subprocess.run(
         ["ldd", *binaries], capture_output=True, text=True, env=environment, check=False
     ).stdout
     outside = {path for path in re.findall(r"=> (/\S+)", told) if not path.startswith(str(tree))}
-    return debian_dependencies({_owner(path) for path in outside})
+    return debian_dependencies({_owner(path) for path in outside}, glibc_of(binaries))
 
 
 def _owner(library: str) -> str:
@@ -253,9 +269,18 @@ def _owner(library: str) -> str:
     raise Stop(f"{library} is needed and no Debian package holds it.")
 
 
-def debian_dependencies(packages: set[str]) -> list[str]:
-    """As `Depends` has them; the C library with the oldest version that Qt runs with."""
-    return [f"{name} (>= 2.34)" if name == "libc6" else name for name in sorted(packages)]
+def glibc_of(binaries: Iterable[Path]) -> str:
+    """The newest version of the C library that any of them asks for: what it was built with decides that."""
+    versions = {(2, 0)}
+    for path in binaries:
+        versions |= {(2, int(minor)) for minor in re.findall(rb"\0GLIBC_2\.(\d+)", path.read_bytes())}
+    return ".".join(map(str, max(versions)))
+
+
+def debian_dependencies(packages: set[str], glibc: str) -> list[str]:
+    """As `Depends` has them."""
+    needed = packages | set(DEB_DATA)
+    return [f"{name} (>= {glibc})" if name == "libc6" else name for name in sorted(needed)]
 
 
 # --- what the parts share ---

@@ -135,6 +135,17 @@ def failures(directory: Path) -> tuple[list[str], bool]:
     )
 
 
+def packages(_directory: Path) -> tuple[list[str], bool]:
+    """Wheel, one-folder program and Debian package: built, then started from a place of their own."""
+    done = subprocess.run(
+        [sys.executable, Path(__file__).parent.parent.parent / "packaging" / "package.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return [line.strip() for line in done.stderr.splitlines()], done.returncode == 0
+
+
 PARTS: dict[str, Part] = {
     "faults": faults.run,
     "failures": failures,
@@ -150,6 +161,7 @@ PARTS: dict[str, Part] = {
     "notes": notes,
     "claude": claude,
     "extraction": extraction,
+    "packages": packages,
 }
 
 

@@ -137,9 +137,12 @@ def test_the_unit_of_a_package_starts_the_installed_program_and_needs_no_copying
     assert packaged.partition("[Service]\n")[2].count("\n") == unit.partition("[Service]\n")[2].count("\n")
 
 
-def test_a_package_asks_for_a_c_library_that_qt_runs_with_and_for_nothing_twice() -> None:
-    needed = package.debian_dependencies({"libgl1", "libc6", "libegl1"})
-    assert needed == ["libc6 (>= 2.34)", "libegl1", "libgl1"]
+def test_a_package_asks_for_the_newest_c_library_that_any_part_needs(tmp_path: Path) -> None:
+    for name, data in {"a.so": b"\0GLIBC_2.9\0GLIBC_2.34\0", "b.so": b"\0GLIBC_2.4\0XGLIBC_2.99"}.items():
+        (tmp_path / name).write_bytes(data)
+    glibc = package.glibc_of(sorted(tmp_path.iterdir()))
+    needed = package.debian_dependencies({"libgl1", "libc6", "libegl1"}, glibc)
+    assert needed == ["fontconfig-config", "libc6 (>= 2.34)", "libegl1", "libgl1", "xkb-data"]
 
 
 def test_what_failed_its_check_does_not_stay(tmp_path: Path) -> None:
