@@ -15,9 +15,18 @@ from typing import Any, Literal
 from reverie.errors import Unavailable
 from reverie.homes.base import AgentJob, Scope, StatusLine
 from reverie.homes.codex_database import Row, memory_database, state_database
+from reverie.homes.codex_names import normalised_cwd
+from reverie.homes.codex_older_jobs import (
+    EXTRACTION,
+    SCOPED_CONSOLIDATION,
+    older_jobs,
+    older_locks,
+    valid_memories,
+)
 from reverie.homes.codex_threads import Thread
 
-CONSOLIDATION, EXTRACTION = "memory_consolidate_global", "memory_stage1"
+CONSOLIDATION = "memory_consolidate_global"
+_OF_DIRECTORY = f"{SCOPED_CONSOLIDATION}/cwd/"
 LOCK_SECONDS = 600
 """How long a lock of the first generation counts."""
 _MOST = 100_000
@@ -26,7 +35,7 @@ _JOB_COLUMNS = (
     "retry_remaining", "last_error",
 )  # fmt: skip
 _OUTPUT_COLUMNS = ("thread_id", "source_updated_at", "generated_at", "selected_for_phase2")
-_OLD_COLUMNS = ("thread_id", "updated_at")
+_OLD_COLUMNS = ("thread_id", "updated_at", "invalidated_at")
 _LOCK_COLUMNS = ("cwd", "working_thread_id", "updated_at")
 
 State = Literal["waiting", "running", "done", "failed", "stale"]
@@ -54,11 +63,18 @@ def read_memory_books(home: Path, cache: Path | None, elsewhere: Path | None = N
             continue
         try:
             tables = database.tables()
-            if "thread_memory" in tables:
-                _take_outputs(books, database.rows("thread_memory", _OLD_COLUMNS, limit=_MOST), "updated_at")
+            for table in ("memory_summaries", "thread_memory"):
+                if table in tables:
+                    rows = valid_memories(database.rows(table, _OLD_COLUMNS, limit=_MOST))
+                    _take_outputs(books, rows, "updated_at")
+            older = older_jobs(database, tables, _MOST)
+            books.there = books.there or bool(older)
+            if "memory_summary_locks" in tables:
+                books.there = True
+                books.locks = older_locks(database)
             if "memory_consolidation_locks" in tables:
                 books.there = True
-                books.locks = database.rows("memory_consolidation_locks", _LOCK_COLUMNS)
+                books.locks += database.rows("memory_consolidation_locks", _LOCK_COLUMNS)
             if "stage1_outputs" in tables:
                 _take_outputs(
                     books, database.rows("stage1_outputs", _OUTPUT_COLUMNS, limit=_MOST), "source_updated_at"
@@ -66,6 +82,8 @@ def read_memory_books(home: Path, cache: Path | None, elsewhere: Path | None = N
             if "jobs" in tables:
                 books.there = True
                 books.jobs = database.rows("jobs", _JOB_COLUMNS, limit=_MOST) or books.jobs
+            known = {(row.get("kind"), row.get("job_key")) for row in books.jobs}
+            books.jobs += tuple(row for row in older if (row["kind"], row["job_key"]) not in known)
         except Unavailable as error:
             books.problems.append(str(error))
     return books
@@ -93,9 +111,12 @@ def status_lines(
     """What a footer says of them."""
     lines = [StatusLine(None, "Databases", problem, "warn") for problem in books.problems]
     jobs = tuple(jobs)
+    own = {cwd, normalised_cwd(cwd)} if cwd else set()
     for job in jobs:
-        if job.kind == "consolidation":
-            lines.append(StatusLine(Scope.GLOBAL, "Codex consolidation", _words(job), _state(job), job.at))
+        scope = Scope.PROJECT if job.id.startswith(_OF_DIRECTORY) else Scope.GLOBAL
+        elsewhere = scope is Scope.PROJECT and job.id.removeprefix(_OF_DIRECTORY) not in own
+        if job.kind == "consolidation" and not elsewhere:
+            lines.append(StatusLine(scope, "Codex consolidation", _words(job), _state(job), job.at))
     counts = {state: sum(job.kind == "extraction" and job.state == state for job in jobs) for state in _ORDER}
     told = [f"{count} {words}" for state, words in _ORDER.items() if (count := counts[state])]
     if told:
@@ -110,8 +131,8 @@ def status_lines(
         )
     for lock in books.locks:
         at = _ms(lock.get("updated_at"))
-        if cwd and lock.get("cwd") == cwd and at is not None:
-            held = now_ms < at + LOCK_SECONDS * 1000
+        if lock.get("cwd") in own and at is not None:
+            held = now_ms < (_ms(lock.get("expires_at")) or at + LOCK_SECONDS * 1000)
             text = (
                 f"Locked by thread {lock.get('working_thread_id')}."
                 if held
@@ -134,7 +155,8 @@ _ORDER: Mapping[State, str] = {
 
 def _job(row: Row, titles: Mapping[str, str], now_ms: int) -> AgentJob:
     kind, key = str(row.get("kind") or ""), str(row.get("job_key") or "")
-    consolidation = kind == CONSOLIDATION
+    scoped = kind == SCOPED_CONSOLIDATION
+    consolidation = scoped or kind == CONSOLIDATION
     lease, retry = _ms(row.get("lease_until")), _ms(row.get("retry_at"))
     status = row.get("status")
     at = _ms(row.get("finished_at")) or _ms(row.get("started_at"))
@@ -151,7 +173,11 @@ def _job(row: Row, titles: Mapping[str, str], now_ms: int) -> AgentJob:
     job = AgentJob(
         f"{kind}/{key}",
         "consolidation" if consolidation else "extraction" if kind == EXTRACTION else kind,
-        "all threads" if consolidation else titles.get(key.lower()) or key,
+        key.partition("/")[2]
+        if scoped
+        else "all threads"
+        if consolidation
+        else titles.get(key.lower()) or key,
         state,
         sentence,
         at,
