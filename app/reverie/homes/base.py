@@ -243,10 +243,11 @@ class AgentJob:
 @dataclass(frozen=True, slots=True)
 class Source:
     """A transcript that one may open. `title` empty: not known without reading it. `updated_at` (UTC ms) and
-    `size` (bytes) are as the directory says; `state`: what is special about it in a few words."""
+    `size` (bytes) are as the directory says; `state`: what is special about it in a few words; `under`: the
+    id of the one it was a part of, empty for none."""
 
     id: str
-    kind: Literal["session", "rollout"]
+    kind: Literal["session", "rollout", "sub-agent"]
     path: Path
     title: str = ""
     project_path: str | None = None
@@ -254,6 +255,7 @@ class Source:
     size: int = 0
     state: str = ""
     archived: bool = False
+    under: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ from reverie.homes.claude_places import (
     settings_problems,
 )
 from reverie.homes.claude_projects import NOTES, NOTES_FILE, Known, Listed, Session, listed
+from reverie.homes.claude_sidechains import side_sources
 from reverie.homes.claude_stores import ClaudeStores, no_session, nothing_chosen, refuse_hostile_id
 from reverie.homes.plain import PlainHome
 from reverie.homes.reading import directory_names, is_directory, is_file
@@ -258,11 +259,11 @@ class ClaudeHome(PlainHome):
         owners: dict[str, str] = {}
         found = []
         for session in self._sessions():
-            if session.transcript is None:
-                continue
             owner = owners.get(session.directory) or self._owner(session.directory)
             owners[session.directory] = owner
-            if wanted is None or owner == wanted:
+            if wanted is not None and owner != wanted:
+                continue
+            if session.transcript is not None:
                 found.append(
                     Source(
                         session.id,
@@ -275,6 +276,7 @@ class ClaudeHome(PlainHome):
                         state="session notes" if session.notes else "",
                     )
                 )
+            found += side_sources(self._stores.projects, session, owner)
         return tuple(found)
 
     def open_source(self, source: Source) -> ReadableTranscript:
@@ -285,6 +287,8 @@ class ClaudeHome(PlainHome):
     def source_title(self, source: Source) -> str:
         from reverie.transcripts.claude import session_head
 
+        if source.under:
+            return source.title
         try:
             head = session_head(source.path)
         except FileNotFoundError:

@@ -473,7 +473,6 @@ def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHome
     maker.notes(GONE, 2, "x")
     maker.file(f"projects/{directory_of(GONE)}/agent-1234.jsonl", "{}\n")
     maker.file(f"projects/{directory_of(GONE)}/sessions-index.json", "{}")
-    maker.file(f"projects/{directory_of(GONE)}/{session_id(1)}/subagents/agent-1.jsonl", "{}\n")
     home = maker.home()
     newest, older = home.sources()
     assert (newest.id, newest.state, newest.project_path) == (session_id(2), "session notes", GONE)
@@ -500,6 +499,28 @@ def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHome
     older.path.unlink()
     assert home.source_title(older) == ""
     assert home.session(session_id(1)) is None
+
+
+def test_sub_agents_stand_after_their_session_and_are_read_only_when_opened(maker: ClaudeHomeMaker) -> None:
+    maker.typed(GONE)
+    for number in (1, 2):
+        maker.session(GONE, number)
+    inside = maker.directory(GONE) / session_id(2) / "subagents"
+    row = {"type": "user", "uuid": "u", "isSidechain": True, "agentId": "a7", "message": {"content": "Look"}}
+    agent = write(inside / "agent-a7.jsonl", json.dumps(row) + "\n")
+    write(inside / "agent-a7.meta.json", "{}")
+    (inside / "agent-link.jsonl").symlink_to(agent)
+    home = maker.home()
+    with opened_files() as files:
+        found = home.sources()
+        (side,) = (each for each in found if each.kind == "sub-agent")
+        assert home.source_title(side) == "agent-a7"
+    assert [name for name in files if "agent-a7" in name] == []
+    assert [each.id for each in found] == [session_id(2), f"{session_id(2)}/agent-a7", session_id(1)]
+    assert (side.state, side.under, side.project_path) == ("sub-agent", session_id(2), GONE)
+    assert (side.path, side.size) == (agent, agent.stat().st_size)
+    assert [message.text for message in home.open_source(side).messages(Reading())] == ["Look"]
+    assert [each.id for each in home.contents().workspaces()] == [session_id(2), session_id(1)]
 
 
 def test_nothing_reads_a_transcript_before_it_is_asked_for(maker: ClaudeHomeMaker) -> None:

@@ -1,11 +1,12 @@
 """The list of transcripts: sorted, narrowed down, by keyboard too. Shows what it is given.
 
 Five thousand rows are nothing special: a row's texts are made when it is drawn. Titles that only the
-transcript tells come later and fill in.
+transcript tells come later and fill in. What was a part of another one (a sub-agent's) stands right after it.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -97,6 +98,7 @@ class SourceModel(QAbstractTableModel):
         found = [each for each in self._listed if self._fits(each)]
         found.sort(key=lambda each: -(each.updated_at or 0))
         found.sort(key=lambda each: _sort_key(each, self._column), reverse=self._down)
+        found = _with_parts(found)
         if [each.id for each in found] == [each.id for each in self.sources]:
             self.sources = tuple(found)
             self._touch(range(len(found)))
@@ -172,7 +174,7 @@ class SourceModel(QAbstractTableModel):
     def _shown(self, source: Source, column: int) -> str:
         match column:
             case 0:
-                return visible(source.title or source.id)
+                return ("↳ " if source.under else "") + visible(source.title or source.id)
             case 1:
                 return visible((source.project_path or "").rstrip("/").rpartition("/")[2] or "–")
             case 2:
@@ -180,6 +182,17 @@ class SourceModel(QAbstractTableModel):
             case 3:
                 return human_size(source.size)
         return words.state_of(source)
+
+
+def _with_parts(sources: Sequence[Source]) -> list[Source]:
+    """In this order, but each that was a part of another one right after that, where that is among them."""
+    there = {each.id for each in sources}
+    parts: defaultdict[str, list[Source]] = defaultdict(list)
+    for each in sources:
+        if each.under in there:
+            parts[each.under].append(each)
+    tops = (each for each in sources if each.under not in there)
+    return [each for top in tops for each in (top, *parts[top.id])] if parts else list(sources)
 
 
 def _sort_key(source: Source, column: int) -> Any:

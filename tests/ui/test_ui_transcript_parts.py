@@ -1,0 +1,37 @@
+"""The transcripts of sub-agents in the list: right after their session, whatever it is sorted by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+
+from reverie.homes.base import Source
+from reverie.ui.transcripts.source_list import SourceList
+
+
+def test_sub_agents_stand_right_after_their_session_however_the_list_is_sorted(qtbot: Any) -> None:
+    def source(name: str, at: int, size: int, under: str = "") -> Source:
+        path, state = Path(f"/x/{name}.jsonl"), "sub-agent" if under else ""
+        kind = "sub-agent" if under else "session"
+        return Source(name, kind, path, name, "/p", at, size, state, under=under)
+
+    shown = SourceList(lambda: 10_000)
+    qtbot.addWidget(shown)
+    shown.show_sources(
+        [source("a", 1, 9), source("b", 5, 1), source("a/1", 9, 2, "a"), source("a/2", 2, 3, "a")]
+    )
+
+    def order() -> str:
+        return " ".join(each.id for each in shown.shown)
+
+    assert order() == "b a a/1 a/2"
+    shown.view.sortByColumn(3, Qt.SortOrder.DescendingOrder)
+    assert order() == "a a/2 a/1 b"
+    model = shown.model
+    assert [model.data(model.index(row, 0)) for row in range(3)] == ["a", "↳ a/2", "↳ a/1"]
+    assert model.data(model.index(1, 4)) == "sub-agent"
+    assert model.untold() == ()
+    shown.text.setText("a/2")
+    assert order() == "a/2", "without its session it stands for itself"
