@@ -94,7 +94,7 @@ class ClaudeHome(PlainHome):
 
     def contents(self) -> HomeContents:
         self._require_available()
-        problems = list(settings_problems(self._root))
+        problems = [*settings_problems(self._root), *self._stores.refusals()]
         directories = self._listed(problems)
         projects: dict[str, list[Workspace]] = {}
         known = {one.name: self._known.paths(one.name) for one in directories}

@@ -3,7 +3,9 @@ repository, all worktrees taken together, and the settings that move the memory 
 
 Repositories are read without git: `.git`, and for a worktree the two small files that lead to the main one. A
 worktree is believed only where the repository names it in turn, so that no file in a checkout can steer to
-the memory of another project. Settings of the project itself count for nothing here; local and user ones do.
+the memory of another project. A setting that would make transcripts memories is not followed, for those are
+never to be edited or dreamt over. Settings of the project itself count for nothing here; local and user ones
+do.
 
 Threading: any thread but the GUI's. Failure: what cannot be read is not there; settings that cannot are told
 by `settings_problems`.
@@ -23,6 +25,10 @@ from reverie.homes.reading import is_directory, read_json, read_regular
 _SETTINGS_BYTES = 4 << 20
 _POINTER_BYTES = 16 << 10
 _TRUE = ("1", "true", "yes", "on")
+_REFUSED = (
+    "{told_by} names {directory} for the memories. The agent's transcripts lie there, which are none; so the"
+    " usual place counts. Name a directory of its own."
+)
 PATH_OVERRIDE = "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"
 REMOTE_BASE = "CLAUDE_CODE_REMOTE_MEMORY_DIR"
 
@@ -90,17 +96,19 @@ def _line(path: Path) -> str:
 @dataclass(frozen=True, slots=True)
 class MemorySettings:
     """What moves the memory of a project, or switches it off. `directory` None: the usual place; `off` says
-    in words what switches it off, and is empty where it is on."""
+    in words what switches it off, and is empty where it is on; `refused` is a sentence on a setting that is
+    not followed."""
 
     directory: Path | None = None
     off: str = ""
+    refused: str = ""
 
 
 def memory_settings(config: Path, project: str | None, machine: Machine) -> MemorySettings:
     """The settings that count for a project (None: for every one): environment, then managed, local, user."""
     env = machine.env
     directory = _path(env.get(PATH_OVERRIDE), machine.home_dir)
-    off = ""
+    off, told_by = "", PATH_OVERRIDE
     if env.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower() in _TRUE:
         off = "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set"
     elif env.get("CLAUDE_CODE_SIMPLE", "").lower() in _TRUE:
@@ -115,10 +123,25 @@ def memory_settings(config: Path, project: str | None, machine: Machine) -> Memo
         data = _settings(path)
         if directory is None and path != shared:
             directory = _path(data.get("autoMemoryDirectory"), machine.home_dir)
+            told_by = f"autoMemoryDirectory in {path}"
         if enabled is None and isinstance(data.get("autoMemoryEnabled"), bool):
             enabled = data["autoMemoryEnabled"]
             off = off or ("" if enabled else f"autoMemoryEnabled is false in {path.name}")
+    if directory is not None and _holds_transcripts(directory, config):
+        return MemorySettings(None, off, _REFUSED.format(told_by=told_by, directory=directory))
     return MemorySettings(directory, off)
+
+
+def _holds_transcripts(directory: Path, config: Path) -> bool:
+    """Whether what lies below a directory would be transcripts, or the whole home: the home itself, what is
+    above it, and `projects/` but for the memories in it."""
+    place, home = (os.path.normcase(os.path.realpath(path)) for path in (directory, config))
+    if Path(home).is_relative_to(place):
+        return True
+    projects = Path(home) / "projects"
+    return (
+        Path(place).is_relative_to(projects) and "memory" not in Path(place).relative_to(projects).parts[1:2]
+    )
 
 
 def settings_files(config: Path, project: str | None, machine: Machine) -> tuple[Path, ...]:

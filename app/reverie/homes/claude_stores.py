@@ -14,7 +14,7 @@ from pathlib import Path
 from reverie.errors import Unavailable
 from reverie.homes.base import ProjectGap, Scope, ScopeRoot, ScopeUnavailable
 from reverie.homes.claude_names import DIRECTORY, LONGEST, MOST_SCANNED, SESSION, existing_directory
-from reverie.homes.claude_places import Machine, canonical_root, memory_base, memory_settings
+from reverie.homes.claude_places import Machine, MemorySettings, canonical_root, memory_base, memory_settings
 from reverie.homes.claude_projects import NOTES, Known
 from reverie.homes.reading import directory_names, is_directory
 
@@ -69,11 +69,18 @@ class ClaudeStores:
 
     def moved(self) -> tuple[ScopeRoot, ...]:
         """The memories that settings put elsewhere, of all projects whose directory is known."""
+        found = (each.directory for each in self._settings())
+        return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
+
+    def refusals(self) -> tuple[str, ...]:
+        """A sentence for each setting that is not followed."""
+        return tuple(dict.fromkeys(each.refused for each in self._settings() if each.refused))
+
+    def _settings(self) -> Iterator[MemorySettings]:
         checkouts: dict[str | None, None] = {None: None}
         for name in directory_names(self.projects, []):
             checkouts.update((canonical_root(path), None) for path in self._known.paths(name))
-        found = (memory_settings(self._root, each, self._machine).directory for each in checkouts)
-        return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
+        return (memory_settings(self._root, each, self._machine) for each in checkouts)
 
     def store(self, key: str) -> ScopeRoot:
         name = key.removeprefix("project/")

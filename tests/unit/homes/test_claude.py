@@ -260,6 +260,37 @@ def test_settings_move_the_memory_but_not_those_of_the_project_itself(maker: Cla
         assert root_of(home, "/else/where") == Path("/srv/team/memory"), "managed settings go first"
 
 
+def test_a_setting_that_would_make_transcripts_memories_is_refused_and_the_usual_place_counts(
+    maker: ClaudeHomeMaker,
+) -> None:
+    project = maker.user / "p"
+    project.mkdir()
+    maker.typed(project)
+    maker.session(project, 1)
+    memory = maker.memory(project, {"MEMORY.md": ""})
+    link = maker.user / "link" / "to"
+    link.parent.mkdir()
+    link.symlink_to(maker.root)
+    home, inside = maker.home(), maker.directory(project)
+    for bad in (maker.root, maker.user, maker.projects, inside, inside / session_id(1), link):
+        maker.file("settings.json", json.dumps({"autoMemoryDirectory": str(bad)}))
+        assert root_of(home, project) == memory
+        (problem,) = home.contents().problems
+        assert f"settings.json names {bad} for the memories" in problem
+        assert {root.directory for root in home.roots()} == {memory}
+    maker.file("settings.json", "{}")
+    write(project / ".claude" / "settings.local.json", json.dumps({"autoMemoryDirectory": str(maker.root)}))
+    assert "settings.local.json names" in home.contents().problems[0]
+    (project / ".claude" / "settings.local.json").unlink()
+    env = {"CLAUDE_COWORK_MEMORY_PATH_OVERRIDE": str(maker.root)}
+    assert root_of(maker.home(env), project) == memory
+    assert "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE names" in maker.home(env).contents().problems[0]
+    for good in (inside / "memory", maker.root / "notes" / "all", maker.user / "mine"):
+        maker.file("settings.json", json.dumps({"autoMemoryDirectory": str(good)}))
+        assert root_of(home, project) == good
+        assert home.contents().problems == ()
+
+
 def test_a_remote_base_holds_the_memories_and_not_the_transcripts(maker: ClaudeHomeMaker) -> None:
     maker.memory(GONE, {"MEMORY.md": ""})
     base = maker.user / "remote"
