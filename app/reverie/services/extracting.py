@@ -197,6 +197,12 @@ def extract_at_launch(parts: HomeParts, cancel: threading.Event) -> ExtractResul
 
 
 def _statements(text: str) -> Iterator[str]:
-    from reverie.dream.harvest_rules import candidates_in
+    """What a person says outright: whole sentences by the rules of the harvest, else the clause in one."""
+    from reverie.dream.harvest_rules import candidates_in, sentences
+    from reverie.rollouts.preferences import preference_in
 
-    return (str(candidate["text"]) for candidate in candidates_in(text))
+    for sentence in sentences(text):
+        whole = next(candidates_in(sentence), None)
+        said = preference_in(sentence) if whole is None else str(whole["text"])
+        if said is not None:
+            yield said
