@@ -146,7 +146,19 @@ def packages(_directory: Path) -> tuple[list[str], bool]:
     return [line.strip() for line in done.stderr.splitlines()], done.returncode == 0
 
 
+SOAK_S = 1800.0
+
+
+def soak(directory: Path) -> tuple[list[str], bool]:
+    """Half an hour of writer, dream, agent and person in one window with its helper process (`--seconds`)."""
+    from helpers.soak import soak as soaked_for
+
+    soaked = soaked_for(directory, SOAK_S, seed=20_261_121, flat=True)
+    return [f"{SOAK_S:.0f} seconds", *soaked.lines()], not soaked.problems
+
+
 PARTS: dict[str, Part] = {
+    "soak": soak,
     "faults": faults.run,
     "failures": failures,
     "kills": kills,
@@ -168,8 +180,10 @@ PARTS: dict[str, Part] = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--report", type=Path, default=Path(tempfile.gettempdir()) / "reverie-campaign.md")
+    parser.add_argument("--seconds", type=float, default=SOAK_S, help="how long the soak takes")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="only these parts")
     arguments = parser.parse_args()
+    globals()["SOAK_S"] = arguments.seconds
     lines, broken = ["# Campaign", ""], 0
     for name in arguments.parts or PARTS:
         with tempfile.TemporaryDirectory(prefix=f"reverie-{name}-") as directory:

@@ -28,7 +28,7 @@ def _hand_refused(room: Room) -> None:
 
 def full_disk_by_limit(room: Room) -> None:
     """The process may write no file longer than so many bytes."""
-    sizes = [*range(0, 4000, 250), *range(4000, 200_000, 7000)] if room.full else [700]
+    sizes = [*range(0, 4000, 250), *range(4000, 95_000, 7000)] if room.full else [700]
     place = room.place
     for size in sizes:
         room.furnish(place / str(size))
@@ -38,8 +38,8 @@ def full_disk_by_limit(room: Room) -> None:
         with file_limit(size):
             _hand_refused(room)
             room.run("consolidate", "--engine", "rules")
-        room.settled(before, f"with {size} bytes a file")
         room.check(room.run("consolidate", "--engine", "rules")[0] == 0, f"{size}: no dream afterwards")
+        room.settled(before, f"with {size} bytes a file")
 
 
 def full_disk(room: Room) -> None:
@@ -56,8 +56,8 @@ def full_disk(room: Room) -> None:
             _hand_refused(room)
         room.run("consolidate", "--engine", "rules")
         (disk / "ballast").unlink()
-        room.settled(before, f"with {left} KB left")
         room.check(room.run("consolidate", "--engine", "rules")[0] == 0, f"{left} KB: no dream afterwards")
+        room.settled(before, f"with {left} KB left")
 
 
 def _fill(ballast: Path, left_kb: int) -> None:

@@ -198,6 +198,7 @@ class Lease:
         try:
             self._leases._free(self.name, self._token)
         except MendableError as error:
+            _given_up.add(self._token)
             _log.warning("lease %s could not be released and will expire: %s", self.name, error)
 
     def _beat(self) -> None:
@@ -212,14 +213,18 @@ class Lease:
                     return
 
 
+# Tokens of leases of this process that a full disk, or the like, kept in the database: nobody holds them.
+_given_up: set[str] = set()
+
+
 def _living_holder(connection: sqlite3.Connection, name: str, now_ms: int) -> LeaseHolder | None:
     row = connection.execute(
-        "SELECT pid, started, boot, purpose, acquired_at_ms, expires_at_ms FROM leases WHERE name = ?",
+        "SELECT token, pid, started, boot, purpose, acquired_at_ms, expires_at_ms FROM leases WHERE name = ?",
         (name,),
     ).fetchone()
-    if row is None:
+    if row is None or row[0] in _given_up:
         return None
-    holder = LeaseHolder(ProcessId(*row[:3]), *row[3:])
+    holder = LeaseHolder(ProcessId(*row[1:4]), *row[4:])
     return holder if now_ms < holder.expires_at_ms and is_alive(holder.owner) else None
 
 

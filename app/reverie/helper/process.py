@@ -116,7 +116,7 @@ class Helper:
                 return _answer(kind, values)
         finally:
             if self._waiting.pop(call_id, None) is not None:
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, ValueError):  # gone, or its pipe was closed by `stop`
                     writer.send("cancel", call_id)
 
     def stop(self) -> None:

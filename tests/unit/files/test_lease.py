@@ -237,3 +237,20 @@ def test_a_database_that_stays_locked_is_busy(database: Path, monkeypatch: pytes
             leases.acquire("dream", purpose="x")
     finally:
         connection.close()
+
+
+def test_a_lease_that_a_full_disk_kept_from_going_is_free_for_us_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_log: Callable[..., None]
+) -> None:
+    expect_log("could not be released", logger="reverie.files", count=None)
+    leases = Leases(tmp_path / "leases.sqlite")
+    lease = leases.acquire("dream", purpose="a dream")
+
+    def full(*_lease: str) -> None:
+        raise Unavailable("The list of running jobs cannot be used.", cause="The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(leases, "_free", full)
+        lease.release()
+    assert leases.holder("dream") is None
+    leases.acquire("dream", purpose="the next one").release()

@@ -1,0 +1,17 @@
+"""Writer, dream, agent and person at once, for a few seconds; the campaign does it for half an hour."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from helpers.soak import soak
+
+
+def test_under_everything_at_once_nothing_leaks_and_the_window_shows_the_disk(
+    qtbot: Any, tmp_path: Path, expect_log: Any
+) -> None:
+    # On a machine that is busy with other tests it may be too slow to leave by itself.
+    expect_log("the helper did not end", logger="reverie.helper", count=None)
+    soaked = soak(tmp_path, 6, seed=9, flat=False)
+    assert not soaked.problems, "\n".join(soaked.lines())
