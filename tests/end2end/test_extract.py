@@ -154,7 +154,22 @@ def test_runs_are_listed_and_can_be_taken_back(home: Path, profile: Path) -> Non
     for record in records:
         parts.reverter.revert(record.id)
     assert [path for path in memory_of(home).rglob("*") if path.is_file()] == []
-    assert extract(home, profile).candidates == 0, "what a person took back does not come again by itself"
+    again = extract(home, profile, trigger="launch")
+    assert again.candidates == 0, "what a person took back does not come again by itself"
+
+
+def test_after_its_extraction_was_taken_back_a_thread_is_a_candidate_again(home: Path, profile: Path) -> None:
+    before = extract(home, profile)
+    parts = parts_of(home, profile)
+    written = memory_of(home) / "MEMORY.md"
+    text = written.read_bytes()
+    reverts = [parts.reverter.revert(record.id) for record in parts.runs.all()]
+    assert extract(home, profile, trigger="launch").candidates == 0
+    again = extract(home, profile)
+    assert {end.id for end in again.rollouts} == {end.id for end in before.rollouts}
+    assert written.read_bytes() == text, "it is consolidated again, too"
+    assert extract(home, profile).candidates == 0, "once"
+    assert len(reverts) == len(before.rollouts) + 1
 
 
 def test_cancelling_ends_at_once_and_leaves_nothing_half_done(home: Path, profile: Path) -> None:

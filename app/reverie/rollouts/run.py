@@ -119,7 +119,8 @@ class RolloutRun:
         with lease:
             try:
                 known = self._parts.state.rows().get(thread.id)
-                if known is not None and known.source_updated_at >= (thread.updated_at or 0):
+                again = known is not None and asked_again(self._parts, known, self._around.trigger)
+                if known is not None and not again and known.source_updated_at >= (thread.updated_at or 0):
                     return Skipped(thread, "changed")
                 limits = self._around.limits_for(lease)
                 found = await self._extracted(limits)
@@ -294,6 +295,14 @@ class DirectoryRun:
         end = _ended(self._parts, record, self._engine.account(), summary, error)
         directory = self._directory
         return replace(end, id=directory.bucket, title=directory.cwd, bucket=directory.bucket)
+
+
+def asked_again(parts: ExtractDependencies, row: TraceRow, trigger: str) -> bool:
+    """Whether the extraction that a row tells of was taken back, and a person asks for another. What they
+    took back does not come again by itself."""
+    with contextlib.suppress(MendableError):  # nothing to remember, or the run was tidied away
+        return trigger != "launch" and parts.runs.load(row.run_id).reverted
+    return False
 
 
 def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTrace]) -> Planned:

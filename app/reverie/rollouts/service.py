@@ -23,7 +23,7 @@ from reverie.homes.codex import CodexHome
 from reverie.homes.codex_names import bucket_of, normalised_cwd
 from reverie.homes.codex_threads import Thread
 from reverie.rollouts.progress import ExtractProgress, ExtractResult, PartEnd, Stage, Tell
-from reverie.rollouts.run import Around, DirectoryRun, RolloutRun, directory_lease_name
+from reverie.rollouts.run import Around, DirectoryRun, RolloutRun, asked_again, directory_lease_name
 from reverie.rollouts.selection import SKIP_WORDS, Limits, Selection, Skipped, select
 from reverie.rollouts.stage_one import StageOneEngine
 from reverie.rollouts.stage_two import StageTwoEngine
@@ -93,7 +93,9 @@ class ExtractService:
 
         def stored(thread_id: str) -> int | None:
             row = rows.get(thread_id)
-            return None if row is None else row.source_updated_at
+            if row is None or asked_again(self._parts, row, request.trigger):
+                return None
+            return row.source_updated_at
 
         wanted = None
         if request.project_path is not None:
