@@ -12,6 +12,7 @@ from ui_windows import Windows
 
 from helpers.audit import problems
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
+from reverie.notes.template import current_template
 
 BASE = "/memories/project"
 INDEX = (
@@ -59,6 +60,33 @@ def test_the_notes_of_a_session_are_told_of_and_updated_by_a_press(
     said = notes.row.text.text()
     assert notes.available, said
     assert summary.read_text().startswith("\n# Session Title\n_A title_\n")
+
+
+def test_what_is_to_mend_in_notes_is_listed_and_leads_to_its_line(
+    windows: Windows, claude: tuple[Path, Path]
+) -> None:
+    root, _memory = claude
+    (summary,) = root.glob("projects/*/*/session-memory/summary.md")
+    template = current_template(root / "session-memory" / "config" / "template.md")
+    text = template.replace("# Workflow\n", "# Work & flow\n").lstrip("\n")
+    text = text.replace("# Learnings\n_", "# Learnings\n_Changed: ", 1) + "x" * 8_100
+    summary.write_text(text)
+    lines = text.split("\n")
+    driver = windows.open(root, session_id(1))
+    row = driver.tab.notes.row
+    driver.until(lambda: row.isVisible() and row.mends.isVisible())
+    entries = row.mends.menu().actions()
+    assert row.mends.text() == f"{len(entries)} to mend"
+    said = [entry.text() for entry in entries]
+    assert "The section “Workflow” is missing" in said
+    assert "The description under “Learnings” was changed" in said
+    assert any(each.startswith("“Worklog” holds 2,0") for each in said)
+    entries[said.index("The description under “Learnings” was changed")].trigger()
+    driver.until(lambda: driver.pane.file is not None and driver.pane.text.textCursor().blockNumber() > 0)
+    assert driver.pane.text.textCursor().blockNumber() == lines.index("# Learnings") + 1
+    entries[said.index("The section “Workflow” is missing")].trigger()
+    assert driver.pane.text.textCursor().blockNumber() == lines.index("# Files and Functions")
+    assert problems(driver.window) == []
 
 
 def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[Path, Path]) -> None:

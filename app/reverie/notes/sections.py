@@ -38,11 +38,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class NotesProblem:
-    """What a person may want to mend. `section` empty: the whole file; `tokens`: how many there are."""
+    """What a person may want to mend. `section` empty: the whole file; `tokens`: how many there are;
+    `line` (from 1): where to look, for a missing section where it should stand."""
 
     kind: ProblemKind
     section: str = ""
     tokens: int = 0
+    line: int = 1
+
+    @property
+    def most(self) -> int:
+        """How many tokens the agent reads of it."""
+        return TOTAL_TOKENS if self.kind == "long-file" else SECTION_TOKENS
 
 
 def rough_tokens(text: str) -> int:
@@ -120,13 +127,21 @@ def problems_of(text: str, template: str) -> tuple[NotesProblem, ...]:
         return (NotesProblem("empty"),)
     wanted, there = parse_sections(template), parse_sections(text)
     names = [section.name for section in there]
-    found = [NotesProblem("missing", section.name) for section in wanted if section.name not in names]
+    lines = {section.name: section.line + 1 for section in reversed(there)}
+    found, above = [], 1
+    for section in wanted:
+        above = lines.get(section.name, above)
+        if section.name not in names:
+            found.append(NotesProblem("missing", section.name, line=above))
     known = [section.name for section in wanted if section.name in names]
-    if [name for name in dict.fromkeys(names) if name in known] != known:
-        found.append(NotesProblem("order"))
+    order = [name for name in dict.fromkeys(names) if name in known]
+    if order != known:
+        moved = next(name for name, place in zip(order, known, strict=True) if name != place)
+        found.append(NotesProblem("order", line=lines[moved]))
     told = {section.name: section.description for section in there}
+    last = {section.name: section.line + 1 for section in there}
     found += [
-        NotesProblem("description", section.name)
+        NotesProblem("description", section.name, line=last[section.name] + 1)
         for section in wanted
         if section.name in told and told[section.name] != section.description
     ]
@@ -141,7 +156,10 @@ def over_limits(text: str) -> tuple[NotesProblem, ...]:
         key=lambda section: -section.tokens,
     )
     whole = (NotesProblem("long-file", "", total),) if total > TOTAL_TOKENS else ()
-    return (*whole, *(NotesProblem("long-section", section.name, section.tokens) for section in long))
+    return (
+        *whole,
+        *(NotesProblem("long-section", section.name, section.tokens, section.line + 1) for section in long),
+    )
 
 
 def reminder_of(text: str) -> str:

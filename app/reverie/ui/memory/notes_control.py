@@ -22,6 +22,7 @@ from reverie.ui.buttons import FitPushButton
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Ticket
 from reverie.ui.labels import WrapLabel
+from reverie.ui.memory.notes_mends import NotesMends
 from reverie.ui.session import HomeSession, Lanes, TreeUpdate
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN, UNIT
@@ -49,11 +50,14 @@ class NotesRow(QWidget):
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.text = WrapLabel()
+        self.mends = FitPushButton(self.tr("To mend"))
+        self.mends.hide()
         self.button = FitPushButton(self.tr("&Update notes"))
         row = QHBoxLayout(self)
         row.setContentsMargins(MARGIN, UNIT, MARGIN, UNIT)
         row.setSpacing(GAP)
         row.addWidget(self.text, 1)
+        row.addWidget(self.mends)
         row.addWidget(self.button)
         self.hide()
 
@@ -77,6 +81,7 @@ class NotesControl(QObject):
         self._said = ""
         self._stale = False  # an update ended since the last look
         self.row = NotesRow()
+        self._mends = NotesMends(tab, self.row.mends)
         self.row.button.clicked.connect(self._on_button)
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
@@ -191,6 +196,8 @@ class NotesControl(QObject):
     def _show(self) -> None:
         seen, row = self._seen, self.row
         row.setVisible(seen is not None and row.parentWidget() is not None)
+        problems = seen.standing.problems if seen is not None and not self._stale else ()
+        self._mends.show_problems(problems, self._path)
         if seen is None:
             return
         state = "" if self._stale and not self._here else self._state(seen.standing)
@@ -205,6 +212,13 @@ class NotesControl(QObject):
         )
         row.button.say(self.tr("&Update notes"), tip)
 
+    @property
+    def _path(self) -> str:
+        """The memory path of the notes."""
+        standing = self._seen.standing if self._seen is not None else None
+        name = standing.path.name if standing is not None and standing.path is not None else ""
+        return f"/memories/workspace/{name}" if name else ""
+
     def _state(self, standing: NotesStanding) -> str:
         if self._here or standing.running:
             return self.tr("Session notes: being updated…")
@@ -217,7 +231,4 @@ class NotesControl(QObject):
         )
         if standing.updated_at is not None:
             text += " · " + self.tr("updated {when}").format(when=words.age(self._now(), standing.updated_at))
-        if standing.problems:
-            count = len(standing.problems)
-            text += " · " + words.counted(self.tr("1 thing to mend"), "%n things to mend", count)
         return text + "."
