@@ -6,17 +6,21 @@ from __future__ import annotations
 import tracemalloc
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from helpers.codex_home import talk, thread_id
+from helpers.codex_home import talk, thread_id, trace_text
 from helpers.extraction import CWD, NOW, OTHER, age, extract, ids, memory_of, parts_of, small_home, traces_of
 from helpers.extraction_kills import extractions, run_kills
 from helpers.long_rollouts import write_long
 from reverie.errors import Busy
 from reverie.files.lease import Leases
 from reverie.homes.codex_names import bucket_of
+from reverie.rollouts.rule_merge import RulesMerge
 from reverie.rollouts.run import LEASE_S, directory_lease_name, rollout_lease_name
+from reverie.rollouts.stage_two import Staging
+from reverie.rollouts.state import ExtractState
 
 
 def test_what_a_killed_extraction_left_is_completed_by_the_next(tmp_path: Path) -> None:
@@ -46,6 +50,44 @@ def test_of_two_processes_each_rollout_is_extracted_by_one(tmp_path: Path) -> No
         assert handbook.count("(`trace_summaries/") == 4, "it knows every trace"
     assert not extract(maker.root, tmp_path / "profile").candidates
     assert len({record.id for record in parts.runs.all()}) == len(parts.runs.all())
+
+
+def test_a_directory_is_consolidated_once_where_no_trace_came_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, profile = small_home(tmp_path / "codex", [1, 2]).root, tmp_path / "profile"
+    extract(home, profile)
+    parts = parts_of(home, profile)
+    state = ExtractState(parts.profile.own_sidecars(parts.home_id) / "extract.sqlite")
+    handbook = memory_of(home) / "MEMORY.md"
+
+    def counted_again() -> None:
+        """As where the other process keeps a row for a trace that the consolidation has already read."""
+        state.put(state.rows()[thread_id(1)])
+
+    def consolidations() -> int:
+        return [record.details.get("stage") for record in parts.runs.all()].count(2)
+
+    asked: list[str] = []
+    consolidate = RulesMerge.consolidate
+
+    async def watched(self: RulesMerge, staging: Staging, *rest: Any) -> str:
+        asked.append(staging.cwd)
+        return await consolidate(self, staging, *rest)
+
+    monkeypatch.setattr(RulesMerge, "consolidate", watched)
+    counted_again()
+    assert extract(home, profile).directories == ()
+    assert (asked, consolidations()) == ([], 1)
+    assert not state.directories()[bucket_of(CWD)].waiting
+    counted_again()
+    handbook.unlink()
+    assert len(extract(home, profile).directories) == 1, "without its handbook it is consolidated again"
+    assert (asked, handbook.exists()) == ([CWD], True)
+    counted_again()
+    next((memory_of(home) / "trace_summaries").iterdir()).write_text(trace_text(thread_id(1), CWD, "# New"))
+    assert len(extract(home, profile).directories) == 1
+    assert asked == [CWD, CWD]
 
 
 def test_a_living_holder_is_respected_and_an_expired_one_is_taken_over(

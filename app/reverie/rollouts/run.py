@@ -238,7 +238,7 @@ class DirectoryRun:
                 self._failed(error)
                 raise
 
-    async def _consolidated(self, limits: RunLimits) -> PartEnd:
+    async def _consolidated(self, limits: RunLimits) -> PartEnd | None:
         directory, parts = self._directory, self._parts
         root = self._around.root(directory.cwd, directory.bucket)
         context = context_of(directory.cwd, directory.bucket)
@@ -247,6 +247,10 @@ class DirectoryRun:
             parts.state.consolidated(directory, at=parts.clock(), outcome="unchanged", done=True)
             summary = "No traces are left to consolidate."
             return self._end(replace(self._record, outcome="unchanged"), summary)
+        if staging.previous and staging.fingerprint() == parts.state.fingerprint(directory.bucket):
+            # A trace of another process stood there before its row did: the last one has read it already.
+            parts.state.consolidated(directory, at=parts.clock(), outcome="completed", done=True)
+            return None
         self._around.voice.consolidating(directory.cwd, sum(trace.rel != INDEX for trace in staging.traces))
         self._tell("thinking", "")
         summary = await self._engine.consolidate(
@@ -257,7 +261,13 @@ class DirectoryRun:
         changes = staging.changes()
 
         def confirm(_record: RunRecord) -> None:
-            parts.state.consolidated(directory, at=parts.clock(), outcome="completed", done=True)
+            parts.state.consolidated(
+                directory,
+                at=parts.clock(),
+                outcome="completed",
+                done=True,
+                fingerprint=staging.fingerprint(),
+            )
 
         written = await self._around.writer.write(
             self._record,

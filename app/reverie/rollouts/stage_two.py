@@ -9,6 +9,7 @@ pinned stays. Nothing here writes to the home. Not thread-safe: one run, one sta
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -115,6 +116,14 @@ class Staging:
         if self._files.entry(rel) is None:
             return None
         return self._files.read(rel).decode("utf-8", "replace")
+
+    def fingerprint(self) -> str:
+        """What tells the copy from another: its traces and its handbook, or the one there was before."""
+        told = hashlib.sha256()
+        for rel in sorted(trace.rel for trace in self.traces):
+            told.update(f"{rel}\0{self.text(rel)}\0".encode("utf-8", "surrogateescape"))
+        told.update((self.text(HANDBOOK) or self.previous or "").encode("utf-8", "surrogateescape"))
+        return told.hexdigest()
 
     def undoing(self) -> Callable[[], None]:
         """What takes back everything from here on."""

@@ -36,6 +36,10 @@ CREATE TABLE IF NOT EXISTS directories (
     consolidated_at INTEGER,
     outcome TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS consolidations (
+    bucket TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS failures (
     thread_id TEXT PRIMARY KEY,
     source_updated_at INTEGER NOT NULL
@@ -139,9 +143,25 @@ class ExtractState:
                 )
             connection.execute("COMMIT")
 
-    def consolidated(self, directory: DirectoryRow, *, at: int, outcome: str, done: bool) -> None:
-        """Note how the consolidation of a directory ended; `done`: what it knew of waits no more."""
+    def fingerprint(self, bucket: str) -> str:
+        """What the last consolidation of a directory left, as it was given; empty for none."""
+        if not self._database.exists():
+            return ""
+        with self._connected(create=False) as connection:
+            found = connection.execute("SELECT fingerprint FROM consolidations WHERE bucket = ?", (bucket,))
+            row = found.fetchone()
+            return "" if row is None else str(row[0])
+
+    def consolidated(
+        self, directory: DirectoryRow, *, at: int, outcome: str, done: bool, fingerprint: str = ""
+    ) -> None:
+        """Note how the consolidation of a directory ended; `done`: what it knew of waits no more.
+        `fingerprint`: of what it left; empty: as before."""
         with self._connected(create=True) as connection:
+            if fingerprint:
+                connection.execute(
+                    "INSERT OR REPLACE INTO consolidations VALUES (?, ?)", (directory.bucket, fingerprint)
+                )
             connection.execute(
                 "UPDATE directories SET consolidated_at = ?, outcome = ?,"
                 " done_revision = max(done_revision, ?) WHERE bucket = ?",
