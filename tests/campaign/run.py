@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from campaign import churn, faults, paths
+from campaign import churn, faults, mutations, paths
 from helpers.claude_home import ClaudeHomeMaker, look_at_many
 from helpers.co_typists import run_co_typists
 from helpers.counters import count_in_two_processes
@@ -160,6 +160,7 @@ def soak(directory: Path) -> tuple[list[str], bool]:
 PARTS: dict[str, Part] = {
     "soak": soak,
     "faults": faults.run,
+    "mutations": mutations.run,
     "failures": failures,
     "kills": kills,
     "counters": counters,

@@ -1,0 +1,202 @@
+"""Each promise of the design broken on purpose, in a copy of the program; which test caught it?
+
+A mutation replaces a piece of source text in a copy that a child process runs instead of the program. Its
+tests must fail then. One that nothing catches breaks the part; so does one whose text is not there any more.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+_LONGEST_S = 600
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """`promise` in short; `old` becomes `new` in `file`; `tests` are those that guard it."""
+
+    promise: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+MUTATIONS = (
+    Mutation(
+        "old or new, never a mix: what failed half-way is put back",
+        "runs/transaction.py",
+        "for intent in reversed(journal.intents if touched is None else touched):",
+        "for intent in ():",
+        ("tests/unit/runs/test_transaction.py", "tests/unit/runs/test_recovery.py"),
+    ),
+    Mutation(
+        "old or new, never a mix: a kill is recovered from",
+        "runs/transaction.py",
+        "        if journal is None or journal.for_review:",
+        "        if True:",
+        ("tests/end2end/test_kills.py",),
+    ),
+    Mutation(
+        "old or new, never a mix: a temporary file takes the place in one step",
+        "files/atomic.py",
+        "    directory.replace(temp, name)\n    return True",
+        "    directory.remove(name)\n    directory.replace(temp, name)\n    return True",
+        ("tests/unit/files/test_atomic.py",),
+    ),
+    Mutation(
+        "no lock longer than its lease: a dead owner's is taken over",
+        "files/lease.py",
+        "now_ms < holder.expires_at_ms and is_alive(holder.owner)",
+        "True",
+        ("tests/unit/files/test_lease.py",),
+    ),
+    Mutation(
+        "no lost update between processes: the lock",
+        "files/lock.py",
+        "    while not _try_lock(fd):",
+        "    while False:",
+        ("tests/unit/files/test_lock.py", "tests/end2end/test_counters.py"),
+    ),
+    Mutation(
+        "no lost update towards agents: a save compares",
+        "memory/store.py",
+        "                if sha256_of_bytes(current) != expected_sha256:",
+        "                if False:",
+        ("tests/unit/memory/test_last_moment.py",),
+    ),
+    Mutation(
+        "no lost update towards agents: the swap looks at what it replaced",
+        "files/atomic.py",
+        "accepted = directory.read(temp) == current",
+        "accepted = True",
+        ("tests/unit/files/test_atomic.py",),
+    ),
+    Mutation(
+        "no lost update: a run compares before each replace",
+        "runs/transaction.py",
+        "            if sha256_of_bytes(current) != expected:",
+        "            if False:",
+        ("tests/unit/runs/test_transaction.py",),
+    ),
+    Mutation(
+        "no path leaves its root: links that lead out",
+        "files/containment.py",
+        "    if not os.path.normcase(real).startswith(os.path.normcase(inside)):",
+        "    if False:",
+        ("tests/unit/files/test_rooted.py",),
+    ),
+    Mutation(
+        "no path leaves its root: a link swapped in under way",
+        "files/directory.py",
+        '_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)',
+        "_NOFOLLOW = 0",
+        ("tests/unit/files/test_rooted.py", "tests/unit/files/test_directory.py"),
+    ),
+    Mutation(
+        "a model that hangs ends in a failed run",
+        "runs/limits.py",
+        "        if time.monotonic() > self.deadline:",
+        "        if False:",
+        ("tests/unit/runs/test_limits.py",),
+    ),
+    Mutation(
+        "a failed run leaves no coverage record",
+        "runs/transaction.py",
+        "            check()\n            commit()",
+        "            commit()\n            check()",
+        ("tests/unit/runs/test_transaction.py", "tests/unit/dream/test_service_trouble.py"),
+    ),
+    Mutation(
+        "a vanished root is unavailable, not a thousand deletions",
+        "memory/listing.py",
+        "        if available():",
+        "        if True:",
+        ("tests/unit/memory/test_listing.py",),
+    ),
+    Mutation(
+        "keys and secrets never reach a log or a trace",
+        "text/redact.py",
+        "    for secret in find_secrets(text):\n        pieces",
+        "    for secret in ():\n        pieces",
+        ("tests/unit/text/test_redact.py", "tests/unit/agent/test_trace.py"),
+    ),
+    Mutation(
+        "secrets in memories never reach a request",
+        "agent/vault.py",
+        "            return self._settled(text)\n        return self._settled(self._with_tokens",
+        "            return text\n        return self._settled(self._with_tokens",
+        ("tests/unit/agent/test_vault.py",),
+    ),
+    Mutation(
+        "reverting gives back every byte",
+        "runs/revert.py",
+        "current, before, intent.mode)",
+        'current, (before or b"") + b" ", intent.mode)',
+        ("tests/unit/runs/test_revert.py",),
+    ),
+    Mutation(
+        "reverting keeps what people changed since",
+        "runs/revert.py",
+        "    if merge.content == current:\n        return None\n",
+        "    merge = type(merge)(before, False)\n",
+        ("tests/unit/runs/test_revert.py",),
+    ),
+    Mutation(
+        "every change in the history: the bytes before a run",
+        "memory/history.py",
+        "            if tree is not None and (last is None or tree != last.tree):",
+        "            if False:",
+        ("tests/unit/memory/test_history.py",),
+    ),
+)
+
+
+def run(directory: Path) -> tuple[list[str], bool]:
+    """Each mutation with the first test that caught it; kept when each was caught."""
+    told, kept = [], True
+    for number, mutation in enumerate(MUTATIONS):
+        caught = _caught(directory / str(number), mutation)
+        kept = kept and bool(caught)
+        told.append(f"{mutation.promise}: {caught or 'NOT CAUGHT'}")
+    return told, kept
+
+
+def _caught(place: Path, mutation: Mutation) -> str:
+    """The first test that fails with it; empty where none does."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "app", place / "app", ignore=ignore)
+    (place / "resources").symlink_to(ROOT / "resources")
+    file = place / "app" / "reverie" / mutation.file
+    text = file.read_text("utf-8")
+    if mutation.old not in text:
+        return ""
+    file.write_text(text.replace(mutation.old, mutation.new), "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutation.tests]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(place / "app"), str(ROOT / "tests")))}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_LONGEST_S,
+        )
+    except subprocess.TimeoutExpired:
+        return "its tests never end"
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    found = _FAILED.search(done.stdout)
+    if done.returncode == 1 and found is not None:
+        return found[1].removeprefix("tests/")
+    return ""

@@ -1,0 +1,84 @@
+"""An agent that writes between Reverie's look and Reverie's write: its words stay, and a person is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.foreign_home import ForeignHome, make_foreign_home
+from reverie.errors import Conflict
+from reverie.files.rooted import RootedDirectory
+from reverie.homes.base import Scope, ScopeRoot
+from reverie.memory.store import MemoryStore, NoEffects, sha256_of_text
+
+PATH = "/memories/global/own.md"
+THEIRS = "an agent wrote this\n"
+
+
+class Agent(NoEffects):
+    """Writes at the last moment: after the look, before the replace."""
+
+    def __init__(self, file: Path, times: int) -> None:
+        self._file = file
+        self._left = times
+
+    def will_change(self, root: ScopeRoot, rel: str) -> None:
+        self._write()
+
+    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
+        if after is None:
+            self._write()
+
+    def _write(self) -> None:
+        if self._left:
+            self._left -= 1
+            self._file.write_text(THEIRS * (self._left + 1))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> ForeignHome:
+    home = make_foreign_home(tmp_path / "home")
+    (home.root / "common").mkdir(parents=True, exist_ok=True)
+    (home.root / "common" / "own.md").write_text("text\n")
+    return home
+
+
+def store(home: ForeignHome, times: int = 1) -> tuple[MemoryStore, Path]:
+    root = home.scope_root(home.context(), Scope.GLOBAL)
+    file = root.directory / "own.md"
+    agent = Agent(file, times)
+    return MemoryStore(home, home.context(), lambda root: RootedDirectory(root.directory), agent), file
+
+
+def test_a_save_does_not_write_over_it(home: ForeignHome) -> None:
+    made, file = store(home)
+    with pytest.raises(Conflict):
+        made.save(PATH, "mine\n", sha256_of_text("text\n"))
+    assert file.read_text() == THEIRS
+
+
+def test_a_new_file_does_not_take_its_place(home: ForeignHome) -> None:
+    made, file = store(home)
+    file.unlink()
+    with pytest.raises(Conflict):
+        made.save(PATH, "mine\n", None)
+    assert file.read_text() == THEIRS
+
+
+def test_an_edit_is_made_again_on_what_is_there_and_given_up_if_that_never_ends(home: ForeignHome) -> None:
+    made, file = store(home)
+    assert made.edit(PATH, str.upper) == THEIRS.upper()
+    assert file.read_text() == THEIRS.upper()
+    made, file = store(home, times=40)
+    with pytest.raises(Conflict):
+        made.edit(PATH, str.upper)
+    assert THEIRS in file.read_text()
+
+
+def test_a_delete_gives_back_what_it_took(home: ForeignHome) -> None:
+    made, file = store(home)
+    with pytest.raises(Conflict):
+        made.swap(PATH, None, sha256_of_text("text\n"))
+    assert file.read_text() == THEIRS
+    assert [each.name for each in file.parent.iterdir() if "aside" in each.name] == []
