@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QDialog
 from ui_windows import Windows
 
 from helpers.audit import problems
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
 from reverie.notes.template import current_template
+from reverie.ui.memory.move_dialog import MoveDialog
 
 BASE = "/memories/project"
 INDEX = (
@@ -87,6 +89,34 @@ def test_what_is_to_mend_in_notes_is_listed_and_leads_to_its_line(
     entries[said.index("The section “Workflow” is missing")].trigger()
     assert driver.pane.text.textCursor().blockNumber() == lines.index("# Files and Functions")
     assert problems(driver.window) == []
+
+
+def test_moving_several_says_that_the_index_and_links_do_not_follow(
+    windows: Windows, claude: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, memory = claude
+    driver = windows.open(root, session_id(1))
+    hand, paths = driver.tab.hand, [f"{BASE}/deploy.md", f"{BASE}/tests.md"]
+    driver.until(lambda: driver.tab.index_care.keeps_index(paths[0]))
+    asked: list[MoveDialog] = []
+
+    def answer(dialog: MoveDialog) -> int:
+        asked.append(dialog)
+        dialog.folder.setEditText("old")
+        return QDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(MoveDialog, "exec", answer)
+    chosen = [paths]
+    monkeypatch.setattr(hand, "_selected_paths", lambda: chosen[0])
+    hand.move_selected()
+    driver.until(lambda: (memory / "old" / "deploy.md").exists() and driver.tab.undo_bar.isVisible())
+    sentence = "The index and the links in other memories do not follow several at once."
+    assert sentence in asked[0].warning.text()
+    assert sentence in driver.tab.undo_bar.text
+    assert (memory / "MEMORY.md").read_text() == INDEX
+    chosen[0] = [f"{BASE}/unlisted.md"]
+    hand.move_selected()
+    assert asked[1].warning.text() == "", "one is planned, and shown with what follows"
 
 
 def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[Path, Path]) -> None:

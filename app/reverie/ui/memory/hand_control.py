@@ -106,7 +106,8 @@ class HandControl(QObject):
 
         _session, update = place
         folders = {scope: self._folders(update, scope) for scope in self._scopes(update)}
-        targets = MoveDialog.ask(self._tab, paths, folders, self._tab.model.is_taken)
+        warning = self._not_followed(paths)
+        targets = MoveDialog.ask(self._tab, paths, folders, self._tab.model.is_taken, warning)
         if targets:
             self._move(targets)
 
@@ -137,6 +138,15 @@ class HandControl(QObject):
             self.tr("Nothing was moved. {reason}").format(reason=visible(reason)), tone="warn"
         )
 
+    def _not_followed(self, paths: Sequence[str]) -> str:
+        """What to say where several are moved that an index leads to: only one at a time is planned."""
+        if len(paths) < 2 or not any(self._tab.index_care.keeps_index(path) for path in paths):
+            return ""
+        return self.tr(
+            "The index and the links in other memories do not follow several at once. Move them one by one to"
+            " see and change those lines, too, or mend the index afterwards."
+        )
+
     def _move(self, targets: Mapping[str, str]) -> None:
         if len(targets) == 1:
             old, new = next(iter(targets.items()))
@@ -154,7 +164,8 @@ class HandControl(QObject):
         def job() -> Undo:
             return workbench.moves.move(context, wanted)
 
-        self.edits.apply(session, "move memories", job, self._on_moved)
+        said = self._not_followed(tuple(wanted))
+        self.edits.apply(session, "move memories", job, partial(self._on_moved, not_followed=said))
 
     def delete_selected(self) -> None:
         place, paths = self._place_now(), self._selected_paths()
@@ -234,7 +245,7 @@ class HandControl(QObject):
         self._select_soon(new, focus=False)
         self.offer_undo(self.tr("Renamed {old} to {new}").format(old=_name(old), new=_name(new)))
 
-    def _on_moved(self, undo: Undo) -> None:
+    def _on_moved(self, undo: Undo, *, not_followed: str) -> None:
         moved = renames_of(undo)
         for old, new in moved:
             self._tab.editor.renamed(old, new)
@@ -242,7 +253,8 @@ class HandControl(QObject):
         self._select_soon(new, focus=False)
         folder = visible(new.rpartition("/")[0].removeprefix(ROOT + "/"))
         what = words.things(undo.count) if undo.count > 1 else _name(old)
-        self.offer_undo(self.tr("Moved {what} to {folder}").format(what=what, folder=folder))
+        said = self.tr("Moved {what} to {folder}").format(what=what, folder=folder)
+        self.offer_undo(f"{said}. {not_followed}" if not_followed else said)
 
     @Slot(str)
     def _on_deleted(self, path: str) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
 from reverie.ui import words
@@ -57,8 +57,11 @@ class NotesRow(QWidget):
         row.setContentsMargins(MARGIN, UNIT, MARGIN, UNIT)
         row.setSpacing(GAP)
         row.addWidget(self.text, 1)
-        row.addWidget(self.mends)
-        row.addWidget(self.button)
+        buttons = QVBoxLayout()  # beside each other they would be too wide for a narrow window
+        buttons.setSpacing(UNIT)
+        buttons.addWidget(self.mends)
+        buttons.addWidget(self.button)
+        row.addLayout(buttons)
         self.hide()
 
 

@@ -171,7 +171,7 @@ class IndexControl(QObject):
     def rename(self, old: str, new: str, plain: Callable[[], None]) -> None:
         """Rename with all that leads there, after a person saw it; `plain` does it where nothing follows."""
         session, update = self._session, self._tab.update_
-        if session is None or update is None or not self._keeps_index(old):
+        if session is None or update is None or not self.keeps_index(old):
             plain()
             return
         workbench, context = session.workbench, update.context
@@ -189,7 +189,7 @@ class IndexControl(QObject):
 
         session.lanes.scan.submit("plan a rename", work, done=done, failed=self._tab.edits.failed.emit)
 
-    def _keeps_index(self, path: str) -> bool:
+    def keeps_index(self, path: str) -> bool:
         """Whether the store of a memory has an index at all."""
         session, update = self._session, self._tab.update_
         if session is None or update is None:
