@@ -113,7 +113,7 @@ MUTATIONS = (
         "runs/transaction.py",
         "            check()\n            commit()",
         "            commit()\n            check()",
-        ("tests/unit/runs/test_transaction.py", "tests/unit/dream/test_service_trouble.py"),
+        ("tests/unit/runs/test_transaction.py",),
     ),
     Mutation(
         "a vanished root is unavailable, not a thousand deletions",

@@ -278,6 +278,21 @@ def test_a_run_that_lost_its_lease_touches_nothing_more(bench: Bench) -> None:
     assert bench.now() == bench.before
 
 
+@pytest.mark.parametrize("error", [LeaseLost("taken over"), RuntimeError("stopped")])
+def test_a_run_that_is_stopped_before_the_coverage_record_leaves_none(bench: Bench, error: Exception) -> None:
+    committed: list[str] = []
+    # One look before each of the three changes, one after them, one after pins and use.
+    checks = iter([None, None, None, None, error])
+
+    def check() -> None:
+        if (stopped := next(checks)) is not None:
+            raise stopped
+
+    with pytest.raises(type(error)):
+        bench.transaction.apply(bench.plan(), commit=lambda: committed.append("record"), check=check)
+    assert committed == []
+
+
 def test_a_home_that_moves_away_meanwhile_is_not_made_anew(bench: Bench, tmp_path: Path) -> None:
     home = bench.parts.home.root
 
