@@ -174,7 +174,8 @@ def test_a_file_that_is_not_text_is_read_only_with_the_reason(driver: Driver) ->
     assert not driver.window.actions_["file.save"].isEnabled()
 
 
-def test_a_file_over_the_agents_limit_is_shown_and_not_written(driver: Driver) -> None:
+def test_a_file_over_the_agents_limit_is_shown_and_not_written(windows: Windows, whole_home: Path) -> None:
+    driver = windows.open(whole_home)
     driver.open("/memories/project/reference/trace-dump.md")
     assert driver.pane.text.isReadOnly()
     assert driver.pane.gauge.over

@@ -47,11 +47,11 @@ def test_looking_leaves_the_home_byte_for_byte_as_it_was(windows: Windows, home:
     assert snapshot(home) == before
 
 
-def test_the_trees_hold_what_the_home_holds(windows: Windows, home: Path) -> None:
-    driver = windows.open(home)
-    assert driver.paths(Scope.GLOBAL) == on_disk(home / "memory/global")
-    assert driver.paths(Scope.PROJECT) == on_disk(home / "memory/project/acme-api-db553efff149")
-    assert driver.paths(Scope.WORKSPACE) == on_disk(home / f"sessions/{ACME}/memory")
+def test_the_trees_hold_what_the_home_holds(windows: Windows, whole_home: Path) -> None:
+    driver = windows.open(whole_home)
+    assert driver.paths(Scope.GLOBAL) == on_disk(whole_home / "memory/global")
+    assert driver.paths(Scope.PROJECT) == on_disk(whole_home / "memory/project/acme-api-db553efff149")
+    assert driver.paths(Scope.WORKSPACE) == on_disk(whole_home / f"sessions/{ACME}/memory")
     assert driver.file("/memories/project/architecture.md").file.usage.pinned
     assert not driver.file("/memories/project/reference/trace-dump.md").file.seen_by_agent
 
