@@ -156,7 +156,7 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
     score = tab.part.loaded[0].score
     tab.clock.setValue(7)
     driver.until(lambda: driver.window.late.context_control.is_settled)
-    assert tab.part.loaded[0].score == pytest.approx((score or 0) / 2)
+    assert tab.part.loaded[0].score == pytest.approx((score or 0) / 2, rel=1e-3)  # time goes on meanwhile
     assert tab.clock_says.text() == "in 7 days"
     tab.clock.setValue(0)
     # A pin from here comes back through the file.
