@@ -84,6 +84,8 @@ def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
         "47-palette-dark.png",
         "48-shortcuts.png",
         "49-window.png",
+        "90-welcome.png",
+        "91-welcome-narrow.png",
         "50-german.png",
         "51-german-narrow.png",
         "60-codex.png",

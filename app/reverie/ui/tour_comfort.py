@@ -26,6 +26,7 @@ def show_comfort(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple
     _palette(window, picture)
     _sheet(window, picture)
     _settings(window, picture, wait)
+    _welcome(window, picture, wait, narrow)
     _german(window, picture, wait, narrow)
 
 
@@ -60,6 +61,18 @@ def _settings(window: MainWindow, picture: Picture, wait: Wait) -> None:
         control.dialog.pages.setCurrentIndex(4)
         picture("49-window", control.dialog)
         control.dialog.reject()
+
+
+def _welcome(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[int, int]) -> None:
+    from reverie.ui.welcome import Welcome
+
+    window.show_welcome()
+    welcome = next(each for each in window.findChildren(Welcome) if each.isVisible())
+    wait("the welcome", lambda: not window.lanes.scan.busy)
+    picture("90-welcome", welcome)
+    welcome.resize(*narrow)
+    picture("91-welcome-narrow", welcome)
+    welcome.close()
 
 
 def _german(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[int, int]) -> None:
