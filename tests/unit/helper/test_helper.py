@@ -279,8 +279,7 @@ def test_an_answer_that_cannot_be_sent_is_a_bug_and_keeps_nobody_waiting(
     heard = io.BytesIO()
     server = serve.Server(FrameWriter(heard))
     server._begin(7, "odd", tmp_path, Profile.under(tmp_path), ())
-    for thread in list(server._threads.values()):
-        thread.join(10)
+    until(lambda: b"pickle" in heard.getvalue())
     heard.seek(0)
     frame = read_frame(heard)
     assert frame is not None
