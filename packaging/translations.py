@@ -135,6 +135,8 @@ class _Finder(ast.NodeVisitor):
 
     def _take(self, text: ast.expr, context: str, call: ast.Call, *, counted: bool = False) -> None:
         literals = list(self._literals(text))
+        if not literals and _is_from_table(text):
+            return  # its texts are marked where the table stands
         if not literals or not context:
             place = f"{self._path.relative_to(self._path.parents[3])}:{call.lineno}"
             self._found.problems.append(
@@ -151,6 +153,15 @@ class _Finder(ast.NodeVisitor):
         elif isinstance(node, ast.IfExp):
             yield from self._literals(node.body)
             yield from self._literals(node.orelse)
+
+
+def _is_from_table(node: ast.expr) -> bool:
+    """Whether a text is taken out of a module's own table, such as `_REASONS[entry.reason]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+        if isinstance(node, ast.Name) and node.id.isupper():
+            return True
+    return False
 
 
 def read_ts(path: Path) -> dict[Key, Forms]:

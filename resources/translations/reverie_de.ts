@@ -1534,6 +1534,10 @@
         <translation>Zurücknehmen</translation>
     </message>
     <message>
+        <source>The index and the links in other memories do not follow several at once. Move them one by one to see and change those lines, too, or mend the index afterwards.</source>
+        <translation>Der Index und die Links in anderen Notizen folgen nicht mehreren auf einmal. Einzeln verschoben, werden auch diese Zeilen gezeigt und geändert; oder der Index wird danach in Ordnung gebracht.</translation>
+    </message>
+    <message>
         <source>This scope is not available.</source>
         <translation>Dieser Bereich ist nicht verfügbar.</translation>
     </message>
@@ -2282,10 +2286,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Notizen akt&amp;ualisieren</translation>
     </message>
     <message>
-        <source>1 thing to mend</source>
-        <translation>1 Sache zu beheben</translation>
-    </message>
-    <message>
         <source>Ca&amp;ncel</source>
         <translation>A&amp;bbrechen</translation>
     </message>
@@ -2324,6 +2324,41 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>updated {when}</source>
         <translation>aktualisiert {when}</translation>
+    </message>
+</context>
+<context>
+    <name>NotesMends</name>
+    <message>
+        <source>1 to mend</source>
+        <translation>1 zu beheben</translation>
+    </message>
+    <message>
+        <source>The description under “{name}” was changed</source>
+        <translation>Die Beschreibung unter „{name}“ wurde geändert</translation>
+    </message>
+    <message>
+        <source>The notes are empty</source>
+        <translation>Die Notizen sind leer</translation>
+    </message>
+    <message>
+        <source>The notes hold {tokens} tokens; the agent reads {most}</source>
+        <translation>Die Notizen haben {tokens} Tokens; der Agent liest {most}</translation>
+    </message>
+    <message>
+        <source>The section “{name}” is missing</source>
+        <translation>Der Abschnitt „{name}“ fehlt</translation>
+    </message>
+    <message>
+        <source>The sections stand in another order than in the template</source>
+        <translation>Die Abschnitte stehen in anderer Reihenfolge als in der Vorlage</translation>
+    </message>
+    <message>
+        <source>What is to mend in these notes; choose one to go to its line</source>
+        <translation>Was in diesen Notizen zu beheben ist; die Auswahl führt zu seiner Zeile</translation>
+    </message>
+    <message>
+        <source>“{name}” holds {tokens} tokens; the agent reads {most}</source>
+        <translation>„{name}“ hat {tokens} Tokens; der Agent liest {most}</translation>
     </message>
 </context>
 <context>
@@ -2394,6 +2429,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Update notes</source>
         <translation>Notizen akt&amp;ualisieren</translation>
+    </message>
+    <message>
+        <source>To mend</source>
+        <translation>Zu beheben</translation>
     </message>
 </context>
 <context>
@@ -5748,6 +5787,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Versuch</numerusform><numerusform>%n Versuche</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n broken lines</source>
+        <translation><numerusform>%n kaputte Zeile</numerusform><numerusform>%n kaputte Zeilen</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n changed</source>
         <translation><numerusform>%n geändert</numerusform><numerusform>%n geändert</numerusform></translation>
     </message>
@@ -5768,6 +5811,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zeichen</numerusform><numerusform>%n Zeichen</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n characters are left out here.</source>
+        <translation><numerusform>%n Zeichen ist hier ausgelassen.</numerusform><numerusform>%n Zeichen sind hier ausgelassen.</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n crash records of this kind</source>
         <translation><numerusform>%n Absturzaufzeichnung dieser Art</numerusform><numerusform>%n Absturzaufzeichnungen dieser Art</numerusform></translation>
     </message>
@@ -5782,6 +5829,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n deleted</source>
         <translation><numerusform>%n gelöscht</numerusform><numerusform>%n gelöscht</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n entries</source>
+        <translation><numerusform>%n Eintrag</numerusform><numerusform>%n Einträge</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n entries fall off.</source>
@@ -5822,6 +5873,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n lines</source>
         <translation><numerusform>%n Zeile</numerusform><numerusform>%n Zeilen</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines of an unknown kind</source>
+        <translation><numerusform>%n Zeile unbekannter Art</numerusform><numerusform>%n Zeilen unbekannter Art</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n lines would be lost:</source>
@@ -5902,6 +5957,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n times</source>
         <translation><numerusform>%n-mal</numerusform><numerusform>%n-mal</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n to mend</source>
+        <translation><numerusform>%n zu beheben</numerusform><numerusform>%n zu beheben</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n tokens</source>

@@ -119,8 +119,7 @@ def note_lines(part: Part) -> str:
 
 
 def gauge_text(gauge: Gauge) -> str:
-    capped, plain = _UNITS[gauge.unit]
-    return tr(capped if gauge.cap else plain).format(used=f"{gauge.used:,}", cap=f"{gauge.cap:,}")
+    return tr(_UNITS[gauge.unit][0 if gauge.cap else 1]).format(used=f"{gauge.used:,}", cap=f"{gauge.cap:,}")
 
 
 def score(entry: Entry) -> str:

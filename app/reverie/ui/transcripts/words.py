@@ -28,11 +28,6 @@ def tr(text: str) -> str:
     return QCoreApplication.translate(_CONTEXT, text)
 
 
-def _counted(one: str, many: str, count: int) -> str:
-    text = QCoreApplication.translate(_CONTEXT, many, None, count)
-    return one if count == 1 and text == many.replace("%n", "1") else text
-
-
 def who(message: Message) -> str:
     """Who speaks, or what the entry is."""
     name = {
@@ -106,19 +101,19 @@ def preview(message: Message) -> str:
 
 
 def left_out(count: int) -> str:
-    return _counted("1 character is left out here.", "%n characters are left out here.", count)
+    return words.counted("1 character is left out here.", "%n characters are left out here.", count)
 
 
 def read_so_far(entries: int, first: int, facts: Facts, *, at_end: bool) -> str:
     """The line of facts below a transcript. `entries`: those read so far, `first`: the first one shown."""
-    counted = _counted("1 entry", "%n entries", entries)
-    found = [counted if at_end else tr("{entries} so far").format(entries=counted)]
+    said = words.counted("1 entry", "%n entries", entries)
+    found = [said if at_end else tr("{entries} so far").format(entries=said)]
     if first:
         found.append(tr("shown from number {number}").format(number=first + 1))
     if facts.unknown:
-        found.append(_counted("1 line of an unknown kind", "%n lines of an unknown kind", facts.unknown))
+        found.append(words.counted("1 line of an unknown kind", "%n lines of an unknown kind", facts.unknown))
     if facts.broken:
-        found.append(_counted("1 broken line", "%n broken lines", facts.broken))
+        found.append(words.counted("1 broken line", "%n broken lines", facts.broken))
     if facts.half_written:
         found.append(tr("the last line is half-written"))
     return SEPARATOR.join(found)
