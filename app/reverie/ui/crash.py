@@ -90,6 +90,7 @@ class CrashReporter(QObject):
         self._records = records
         self._known: set[str] = set()
         self._box: QMessageBox | None = None
+        self._details = ""
         self.shown = 0
         self._posted.connect(self._show, Qt.ConnectionType.QueuedConnection)
 
@@ -130,8 +131,7 @@ class CrashReporter(QObject):
 
     @Slot()
     def _copy(self) -> None:
-        if self._box is not None:
-            QApplication.clipboard().setText(self._box.detailedText())
+        QApplication.clipboard().setText(self._details)
 
     @Slot(str, str)
     def _show(self, kind: str, text: str) -> None:
@@ -146,7 +146,8 @@ class CrashReporter(QObject):
         box.setInformativeText(
             self.tr("You can go on working. The details below help to mend it; they hold no memory text.")
         )
-        box.setDetailedText(diagnostics(text, self._records))
+        self._details = diagnostics(text, self._records)
+        box.setDetailedText(self._details)
         box.setStandardButtons(QMessageBox.StandardButton.Close)
         copy = box.addButton(self.tr("Copy &details"), QMessageBox.ButtonRole.ActionRole)
         copy.clicked.disconnect()  # a message box closes with any button
