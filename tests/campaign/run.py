@@ -91,6 +91,11 @@ def notes(_directory: Path) -> tuple[list[str], bool]:
     return [*told, *more], kept and small
 
 
+def tour(_directory: Path) -> tuple[list[str], bool]:
+    """Every picture of the tour is taken and holds what it should; nothing but a copy is touched."""
+    return _in_full("tests/ui/test_ui_tour.py", "every picture of the tour")
+
+
 def claude(directory: Path) -> tuple[list[str], bool]:
     """500 projects with 5,000 sessions, 3 GB of transcripts, listed without opening one."""
     seen = look_at_many(ClaudeHomeMaker(directory), projects=500, sessions=10, size=600_000)
@@ -173,6 +178,7 @@ PARTS: dict[str, Part] = {
     "writer": writer,
     "notes": notes,
     "claude": claude,
+    "tour": tour,
     "extraction": extraction,
     "packages": packages,
 }

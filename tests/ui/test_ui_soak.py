@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from helpers.isolation import TEST_PROFILE
 from helpers.soak import soak
 
 
+@pytest.mark.skipif(TEST_PROFILE != "campaign", reason="the campaign has the soak")
 def test_under_everything_at_once_nothing_leaks_and_the_window_shows_the_disk(
     qtbot: Any, tmp_path: Path, expect_log: Any
 ) -> None:

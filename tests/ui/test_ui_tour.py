@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from PySide6.QtGui import QImage
 
+from helpers.isolation import TEST_PROFILE
 from helpers.samples import SAMPLES, snapshot
 
 
@@ -16,6 +18,7 @@ def tour(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(call, capture_output=True, text=True, timeout=150, check=False)
 
 
+@pytest.mark.skipif(TEST_PROFILE != "campaign", reason="the campaign takes every picture")
 def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
     home = SAMPLES / "mux-home"
     before = snapshot(home)
