@@ -11,7 +11,7 @@ from helpers.isolation import TEST_PROFILE
 
 settings.register_profile(
     "suite",
-    max_examples=40,
+    max_examples=30,
     derandomize=True,
     database=None,
     deadline=None,
@@ -30,5 +30,5 @@ settings.load_profile(TEST_PROFILE)
 
 def examples(count: int) -> int:
     """How many examples a test asks for that needs more (or fewer) than the profile says: all of them in the
-    campaign, a third in the suite."""
-    return count if TEST_PROFILE == "campaign" else max(20, count // 3)
+    campaign, a fifth in the suite."""
+    return count if TEST_PROFILE == "campaign" else max(15, count // 5)
