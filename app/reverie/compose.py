@@ -23,7 +23,7 @@ from reverie.services.parts import HomeKey, HomeParts
 
 if TYPE_CHECKING:
     from reverie.doctor.facts import Desk
-    from reverie.homes.base import ScopeContext
+    from reverie.homes.scopes import ScopeContext
     from reverie.services.workbench import Workbench
     from reverie.settings import Settings
 

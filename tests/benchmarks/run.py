@@ -61,8 +61,8 @@ def start(directory: Path) -> None:
 
 def scan(directory: Path) -> None:
     """Scan of 10,000 files, beside os.scandir plus reading the first 4 KiB of each."""
-    from reverie.homes.base import Scope
     from reverie.homes.mux import MuxHome
+    from reverie.homes.scopes import Scope
     from reverie.memory.listing import scan_scope
 
     make_home(directory / "home", 10_000)

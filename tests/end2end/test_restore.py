@@ -13,7 +13,7 @@ from pathlib import Path
 from helpers.benches import Time, again, contents, sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.files.coalesce import Changes
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.history_log import Place
 from reverie.services.parts import HomeParts
 from reverie.services.timeline import TimelineDesk

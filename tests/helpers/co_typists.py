@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from reverie.errors import Conflict, StoreError
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.services.texts import file_text
 from reverie.services.views import FileText
 from reverie.ui.memory.editor_state import Address, FileRef

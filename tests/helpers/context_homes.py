@@ -11,7 +11,8 @@ from typing import Any
 
 from reverie.context.desk import assemble, gather
 from reverie.context.view import ContextView
-from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.base import Home
+from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, scan_scope
 
 NOW = 1_787_300_000_000

@@ -15,8 +15,8 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Scope
 from reverie.homes.mux import MuxHome
+from reverie.homes.scopes import Scope
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.store import MemoryStore, NoEffects
 

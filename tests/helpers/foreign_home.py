@@ -15,36 +15,40 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reverie.errors import Unavailable
-from reverie.homes.base import (
-    EDITABLE,
+from reverie.homes.agents import (
     AgentJob,
     AgentLock,
-    Caps,
-    Companion,
     DreamWishes,
     DumpPlaces,
     Essence,
-    FileRole,
-    FileRule,
-    HomeContents,
-    LostStore,
     MemoryKinds,
     NotesPlace,
+    RootChange,
+    StatusLine,
+    WriterPlace,
+    WriterWishes,
+)
+from reverie.homes.listing import (
+    Companion,
+    HomeContents,
+    LostStore,
     Orphan,
     Project,
+    SessionPlace,
+    Source,
+    WatchedPlace,
+    Workspace,
+)
+from reverie.homes.scopes import (
+    EDITABLE,
+    Caps,
+    FileRole,
+    FileRule,
     ProjectGap,
-    RootChange,
     Scope,
     ScopeContext,
     ScopeRoot,
     ScopeUnavailable,
-    SessionPlace,
-    Source,
-    StatusLine,
-    WatchedPlace,
-    Workspace,
-    WriterPlace,
-    WriterWishes,
 )
 from reverie.transcripts.reading import ReadableTranscript
 from reverie.transcripts.turns import Transcript

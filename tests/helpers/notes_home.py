@@ -7,18 +7,10 @@ from pathlib import Path
 
 from helpers.claude_transcripts import SESSION, Chat
 from reverie.clock import Clock
-from reverie.homes.base import (
-    Caps,
-    HomeContents,
-    NotesPlace,
-    Project,
-    Scope,
-    ScopeContext,
-    ScopeRoot,
-    WatchedPlace,
-    Workspace,
-)
+from reverie.homes.agents import NotesPlace
+from reverie.homes.listing import HomeContents, Project, WatchedPlace, Workspace
 from reverie.homes.plain import PlainHome, no_workspace
+from reverie.homes.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.profile import Profile
 from reverie.services.parts import HomeKey, HomeParts
 from reverie.settings import load_settings

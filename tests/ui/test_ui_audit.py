@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui.actions import ACTIONS
 from reverie.ui.app import make_application
 from reverie.ui.consent import ConsentDialog

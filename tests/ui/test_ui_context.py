@@ -12,7 +12,7 @@ from ui_windows import Driver, Windows
 from helpers.audit import problems
 from reverie.context.seen import Change, Since, glance_of, since
 from reverie.context.view import ContextView, Entry, Gauge, Part
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.lint import LintFinding
 from reverie.ui.context.entry_list import spoken
 from reverie.ui.context.tab import ContextTab

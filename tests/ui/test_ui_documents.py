@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QPalette, QTextCursor
 
 from helpers.profiles import examples
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.services.texts import file_text
 from reverie.services.views import FileText
 from reverie.ui.memory import editor_state as state

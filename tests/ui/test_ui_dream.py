@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 from ui_windows import ACME, BACKFILL, INGEST, SEVERAL, Driver, Windows
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 
 STORE = "memory/project/data-pipeline-21ca8fe13a59"
 

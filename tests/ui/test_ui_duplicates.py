@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from ui_windows import Windows
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui.memory.duplicates.alignment import aligned, word_marks
 from reverie.ui.memory.duplicates.window import DuplicatesWindow, percent
 

@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtGui import QTextCursor
 from ui_windows import SEVERAL, Driver, Windows
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui import dialogs
 from reverie.ui.memory.dialogs import NewMemory, PathDialog
 from reverie.ui.memory.move_dialog import MoveDialog

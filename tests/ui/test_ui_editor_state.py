@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.services.views import FileText
 from reverie.ui.memory import editor_state as state
 from reverie.ui.memory.editor_state import Address, Buffer, FileRef

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QWidget
 from ui_values import HOUR, NOW, missing, never, row, status
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.services.views import DreamProgress, HarvestRow, RevertView, RunSummary, RunView, Spent
 from reverie.ui.icons import Icons
 from reverie.ui.memory.footer import Footer

@@ -12,7 +12,7 @@ from test_ui_window import GuiThreadFiles
 from ui_windows import Driver, Windows
 
 from helpers.samples import snapshot
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory import history_log
 from reverie.ui.memory.history.pages import CHANGES, CONTENT, LINES
 from reverie.ui.memory.history.points import PointModel

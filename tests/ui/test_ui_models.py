@@ -11,7 +11,7 @@ from ui_windows import Driver, Windows
 
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import snapshot
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui.consent import ConsentDialog
 from reverie.ui.model_choice import ModelDialog
 

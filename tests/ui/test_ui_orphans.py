@@ -11,7 +11,8 @@ from PySide6.QtCore import Qt
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
-from reverie.homes.base import LostStore, Scope
+from reverie.homes.listing import LostStore
+from reverie.homes.scopes import Scope
 from reverie.memory.line_union import lost_lines, union
 from reverie.services.orphan_matching import Evidence, LiveProject, Match
 from reverie.services.orphan_views import MergePreview, MergeRow, OrphansView, StoreFile, StoreView

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reverie.homes.base import HomeContents, Orphan, Project, Workspace
+from reverie.homes.listing import HomeContents, Orphan, Project, Workspace
 from reverie.ui.icons import Icons
 from reverie.ui.picker import Picker, Place, home_node
 from reverie.ui.row_delegate import ROW_ROLE

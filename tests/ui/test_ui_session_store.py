@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtGui import QTextCursor
 from ui_windows import ACME, INGEST, Driver, Windows
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui.app import restore_geometry
 from reverie.ui.remembered import Remembered, read_remembered
 from reverie.ui.session_store import SessionStore

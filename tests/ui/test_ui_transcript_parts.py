@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 
-from reverie.homes.base import Source
+from reverie.homes.listing import Source
 from reverie.ui.transcripts.source_list import SourceList
 
 

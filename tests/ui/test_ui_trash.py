@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from ui_windows import Windows
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui.memory.trash.window import TrashWindow
 
 TESTING = "/memories/global/testing.md"

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from ui_windows import SEVERAL, Driver, Windows
 
 from helpers.samples import copy_sample
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui.memory import move_dialog
 from reverie.ui.memory.move_dialog import MoveDialog
 from reverie.ui.memory.tree_nodes import FileData

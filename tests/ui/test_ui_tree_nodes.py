@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ui_values import file, listing, project_view, unavailable, view
 
-from reverie.homes.base import Companion, Scope
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import Scope
 from reverie.ui.memory.tree_nodes import (
     FileData,
     NoticeData,

@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.homes.base import Companion, Scope, ScopeRoot
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.listing import MemoryFile, ScopeListing
 from reverie.memory.scope_listing import in_order
 from reverie.memory.usage import UNUSED

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from ui_values import NOW, file, project_view, view
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.listing import MemoryFile
 from reverie.memory.usage import Usage
 from reverie.services.views import MemoryView

@@ -17,7 +17,7 @@ from ui_windows import ACME, INGEST, SEVERAL, Driver, Windows
 
 from helpers import churn
 from helpers.samples import snapshot
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui import session
 from reverie.ui.jobs import Lane
 from reverie.ui.labels import WrapLabel

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reverie.homes.base import Companion, Scope, ScopeContext, ScopeRoot
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.memory.listing import MemoryFile, ScopeListing
 from reverie.memory.paths import utf16_key
 from reverie.memory.usage import Usage

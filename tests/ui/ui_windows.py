@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.clock import system_clock
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.profile import Profile
 from reverie.ui.app import make_application
 from reverie.ui.icons import Icons

@@ -7,7 +7,7 @@ from pathlib import Path
 from reverie.clock import Clock
 from reverie.compose import discover_homes, open_parts
 from reverie.errors import Ambiguous, Unavailable
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
 from reverie.services.parts import HomeParts

@@ -25,7 +25,7 @@ from reverie.errors import MendableError
 from reverie.profile import Profile
 
 if TYPE_CHECKING:
-    from reverie.homes.base import ScopeContext
+    from reverie.homes.scopes import ScopeContext
     from reverie.services.parts import HomeParts
 
 
@@ -126,7 +126,7 @@ def _homes(session: Session) -> int:
 
 
 def _home_json(parts: HomeParts) -> dict[str, Any]:
-    from reverie.homes.base import Scope
+    from reverie.homes.scopes import Scope
     from reverie.services.parts import rooted_files
 
     home = parts.home
@@ -184,7 +184,7 @@ def _marks(workspace: dict[str, Any]) -> str:
 
 def _tree(session: Session) -> int:
     from reverie.cli.tree_text import mark_rules, tree_lines
-    from reverie.homes.base import Scope
+    from reverie.homes.scopes import Scope
     from reverie.memory.listing import tree
     from reverie.services.workbench import Workbench
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from reverie.clock import is_time
 from reverie.errors import Conflict, MendableError, StoreError
-from reverie.homes.base import Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.commands import COMMANDS, MemoryCommands, normalise
 from reverie.memory.listing import index_entries, scan_scope
 from reverie.memory.store import MemoryStore

@@ -8,7 +8,7 @@ from typing import Any
 from reverie.cli.answers import printable
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.dream.coverage import Status
-from reverie.homes.base import StatusLine
+from reverie.homes.agents import StatusLine
 
 _MINUTE_MS = 60_000
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reverie.cli.answers import printable
-from reverie.homes.base import FileRule
+from reverie.homes.scopes import FileRule
 
 
 def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from reverie.context.facts import Facts
 from reverie.context.instructions import instructions_part
 from reverie.context.view import ContextView, Entry, Gauge, Note, Part, Reason, State
-from reverie.homes.base import Companion, Scope
 from reverie.homes.claude_companions import is_conditional, without_comments
 from reverie.homes.claude_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, falls_off, links
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import Scope
 from reverie.memory.paths import memory_path
 from reverie.text.tokens import estimate_tokens, utf16_length
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from reverie.context.facts import SCOPES, Facts
 from reverie.context.instructions import Judge, instructions_part
 from reverie.context.view import ContextView, Entry, Gauge, Note, Part, Reason, State
-from reverie.homes.base import Companion, Scope
 from reverie.homes.codex_prompt import INSTRUCTIONS, SUMMARY, SUMMARY_TOKENS, loaded_summary, tokens_of
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import Scope
 from reverie.memory.paths import memory_path
 
 

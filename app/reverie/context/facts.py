@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from reverie.failures.lessons import SWITCH, Retrieved, is_on, retrieve
-from reverie.homes.base import Caps, Companion, Home, Scope, ScopeContext
+from reverie.homes.base import Home
 from reverie.homes.claude import ClaudeHome
 from reverie.homes.claude_index import INDEX
 from reverie.homes.codex import CodexHome
 from reverie.homes.codex_prompt import SUMMARY, loads_memories
+from reverie.homes.listing import Companion
 from reverie.homes.loki import LokiHome
 from reverie.homes.reading import read_regular
+from reverie.homes.scopes import Caps, Scope, ScopeContext
 from reverie.memory.hotset import BUDGETS, Candidate, ranked
 from reverie.memory.lint import LintFinding, lint
 from reverie.memory.listing import IndexEntry, index_entries

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from reverie.context.facts import Facts
 from reverie.context.view import Entry, Gauge, Part, Reason, State
-from reverie.homes.base import Companion
+from reverie.homes.listing import Companion
 from reverie.text.tokens import estimate_tokens
 
 Judge = Callable[[Companion, str], tuple[State, Reason]]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from reverie.context.facts import Facts
 from reverie.context.view import ContextView, Entry, Gauge, Note, Part
 from reverie.failures.lessons import MOST_LESSONS, Lesson, Retrieved
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.paths import memory_path
 from reverie.text.tokens import estimate_tokens
 

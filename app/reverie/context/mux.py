@@ -14,7 +14,7 @@ from functools import partial
 from reverie.context.facts import SCOPES, Facts, candidates
 from reverie.context.instructions import instructions_part
 from reverie.context.view import ContextView, Entry, Gauge, Part, Reason, State
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.frontmatter import description
 from reverie.memory.hotset import BUDGETS, HotItem, HotSet, Ranked, Skipped, escaped, fill, ranked, unused
 from reverie.memory.listing import IndexEntry

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from reverie.clock import Clock
 from reverie.context.view import ContextView, PartKey
 from reverie.files.sidecar import Sidecar
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 
 NAME = "context-seen.json"
 _KEPT = 200

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.lint import LintFinding
 
 State = Literal["in", "cut", "out"]

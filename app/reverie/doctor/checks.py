@@ -19,7 +19,7 @@ from reverie.doctor.fixes import Fixes
 from reverie.doctor.gather import gather
 from reverie.doctor.machine_checks import MACHINE_CHECKS
 from reverie.doctor.writer_checks import WRITER_CHECKS
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 
 Check = Callable[[Facts, Fixes], Finding]
 

@@ -21,7 +21,10 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.files.jsjson import parse_object
-from reverie.homes.base import Home, MemoryKinds, Scope, ScopeContext, ScopeUnavailable, Workspace
+from reverie.homes.agents import MemoryKinds
+from reverie.homes.base import Home
+from reverie.homes.listing import Workspace
+from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.profile import Profile
 from reverie.writer.state import coerced
 

@@ -23,7 +23,10 @@ from reverie.doctor.facts import (
 )
 from reverie.doctor.words import some
 from reverie.errors import MendableError
-from reverie.homes.base import Home, ScopeContext, SessionPlace, Workspace, WriterPlace, WriterWishes
+from reverie.homes.agents import WriterPlace, WriterWishes
+from reverie.homes.base import Home
+from reverie.homes.listing import SessionPlace, Workspace
+from reverie.homes.scopes import ScopeContext
 from reverie.log_level import asked_by, is_debug
 from reverie.settings import Settings, load_settings
 from reverie.writer.schedule import interval_of

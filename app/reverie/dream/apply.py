@@ -28,7 +28,7 @@ from reverie.dream.review import Review, Selection, build_review, resolve, text_
 from reverie.dream.run import DreamDependencies, DreamRequest, DreamRun, RunEnd, RunResult
 from reverie.dream.service import dream_lease_name, skipped, under_agent_lock
 from reverie.errors import MendableError, StoreError
-from reverie.homes.base import ScopeContext, ScopeRoot
+from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.runs.guard import Guard
 from reverie.runs.journal import Journal

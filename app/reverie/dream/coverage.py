@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from reverie.clock import Clock
 from reverie.files.sidecar import Sidecar
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 
 Trigger = Literal["compaction", "launch", "archive", "manual"]
 OpCommand = Literal["create", "str_replace", "insert", "delete", "rename"]

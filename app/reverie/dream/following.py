@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from reverie.dream.retention import folded_words
-from reverie.homes.base import DreamtFile, RootChange
+from reverie.homes.agents import DreamtFile, RootChange
 from reverie.memory import frontmatter
 
 _PLAIN = re.compile(r"[^\W\d_][\w .,/()-]*")

@@ -25,7 +25,8 @@ from reverie.dream.progress import DreamProgress
 from reverie.dream.run import DreamDependencies, DreamRequest
 from reverie.dream.service import dream_lease_name
 from reverie.errors import Busy, MendableError, StoreError, Unavailable
-from reverie.homes.base import Home, ScopeContext
+from reverie.homes.base import Home
+from reverie.homes.scopes import ScopeContext
 from reverie.runs.limits import RunLimits
 from reverie.transcripts.turns import Boundary
 

@@ -30,7 +30,7 @@ from reverie.dream.progress import DreamProgress
 from reverie.dream.run import DreamDependencies
 from reverie.errors import MendableError, StoreError
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Scope, ScopeContext
+from reverie.homes.scopes import Scope, ScopeContext
 from reverie.memory.paths import memory_path, rel_problem
 from reverie.runs.journal import PlannedChange
 from reverie.runs.limits import STOPS, RunLimits, Stop, stop_of

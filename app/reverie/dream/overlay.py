@@ -16,7 +16,9 @@ from reverie.dream.groups import renamed_files
 from reverie.dream.rules import Note
 from reverie.errors import MendableError
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Caps, Home, RootChange, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.agents import RootChange
+from reverie.homes.base import Home
+from reverie.homes.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import OverlayFiles, Savepoint

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from reverie.dream.coverage import Trigger
 from reverie.dream.rules import Note
-from reverie.homes.base import Caps, Scope
+from reverie.homes.scopes import Caps, Scope
 from reverie.memory.frontmatter import description
 from reverie.resources import resource
 from reverie.runs.guard import Rails

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reverie.homes.base import COMPANIONS
+from reverie.homes.scopes import COMPANIONS
 from reverie.memory.paths import ROOT, parse_memory_path
 
 _WORDS = re.compile(r"\w+")

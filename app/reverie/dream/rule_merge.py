@@ -20,7 +20,7 @@ from reverie.dream.front_keys import FrontKeys, read_keys
 from reverie.dream.passages import fold_line
 from reverie.dream.retention import folded_words
 from reverie.dream.rule_carry import append_line, ends_in_code, merged_body, missing_passages, newline_of
-from reverie.homes.base import Caps
+from reverie.homes.scopes import Caps
 from reverie.memory import frontmatter
 from reverie.text.tokens import utf16_length
 

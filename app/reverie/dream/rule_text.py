@@ -16,7 +16,7 @@ from reverie.dream.front_keys import read_keys
 from reverie.dream.passages import Passage, heading_text, split_passages, table_cells
 from reverie.dream.reading import split_sentences
 from reverie.dream.retention import folded_words
-from reverie.homes.base import Caps
+from reverie.homes.scopes import Caps
 from reverie.memory import frontmatter
 from reverie.text.redact import find_secrets
 from reverie.text.tokens import cut_utf16, utf16_length

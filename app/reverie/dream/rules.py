@@ -26,7 +26,8 @@ from reverie.dream.rule_merge import merge
 from reverie.dream.similarity import compare, folded_body, no_check
 from reverie.dream.vocabulary import POOR_NAME_WORDS
 from reverie.errors import PathRuleError
-from reverie.homes.base import Caps, Essence
+from reverie.homes.agents import Essence
+from reverie.homes.scopes import Caps
 from reverie.memory.paths import parse_memory_path, utf16_key
 
 NO_CHANGES = "no changes needed"

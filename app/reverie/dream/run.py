@@ -25,7 +25,8 @@ from reverie.dream.progress import DreamProgress
 from reverie.dream.retention import Retention, judge_retention
 from reverie.errors import Conflict, MendableError
 from reverie.files.lease import Leases
-from reverie.homes.base import Home, Scope, ScopeContext
+from reverie.homes.base import Home
+from reverie.homes.scopes import Scope, ScopeContext
 from reverie.memory.snapshots import Snapshots
 from reverie.memory.usage import UsageLog
 from reverie.runs.activity import Activity

@@ -27,7 +27,7 @@ from reverie.dream.run import DreamRun
 from reverie.dream.run import RunResult as RunResult
 from reverie.errors import Busy, MendableError
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Scope, ScopeUnavailable
+from reverie.homes.scopes import Scope, ScopeUnavailable
 from reverie.runs.limits import RunLimits
 
 DEBOUNCE_MS = 6 * HOUR_MS

@@ -26,7 +26,9 @@ from reverie.dream.engine import Engine
 from reverie.dream.progress import DreamProgress
 from reverie.dream.run import DreamRequest, RunResult
 from reverie.dream.service import DEBOUNCE_MS, DreamService
-from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable, Workspace
+from reverie.homes.base import Home
+from reverie.homes.listing import Workspace
+from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.usage import UsageLog
 
 IDLE_MS = DAY_MS

@@ -34,7 +34,8 @@ from reverie.dream.service import DEBOUNCE_MS, DreamService
 from reverie.dream.sweep import SweepResult, SweepService
 from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
-from reverie.homes.base import Home, ScopeContext
+from reverie.homes.base import Home
+from reverie.homes.scopes import ScopeContext
 from reverie.runs.activity import Activity
 from reverie.runs.record import RunRecord, RunStore
 

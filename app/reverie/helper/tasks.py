@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.files.coalesce import Changes
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.profile import Profile
 from reverie.services.views import MemoryView, RevertView, RunView
 from reverie.services.workbench import Workbench

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.files.coalesce import Changes
 from reverie.helper.process import Helper, HelperStopped
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.lint import no_check
 from reverie.services.lint import SLICE_S, LintDesk, LintLook
 from reverie.services.parts import HomeParts

@@ -16,28 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from reverie.clock import DAY_MS
-from reverie.homes.base import (
-    AgentLock,
-    Caps,
-    Companion,
-    Essence,
-    FileRole,
-    FileRule,
-    HomeContents,
-    NotesPlace,
-    Project,
-    ProjectGap,
-    RootChange,
-    Scope,
-    ScopeContext,
-    ScopeRoot,
-    ScopeUnavailable,
-    SessionPlace,
-    Source,
-    StatusLine,
-    WatchedPlace,
-    Workspace,
-)
+from reverie.homes.agents import AgentLock, Essence, NotesPlace, RootChange, StatusLine
 from reverie.homes.claude_companions import companions
 from reverie.homes.claude_essence import essence
 from reverie.homes.claude_index import INDEX
@@ -51,8 +30,27 @@ from reverie.homes.claude_places import (
 from reverie.homes.claude_projects import NOTES, NOTES_FILE, Known, Listed, Session, listed
 from reverie.homes.claude_sidechains import side_sources
 from reverie.homes.claude_stores import ClaudeStores, no_session, nothing_chosen, refuse_hostile_id
+from reverie.homes.listing import (
+    Companion,
+    HomeContents,
+    Project,
+    SessionPlace,
+    Source,
+    WatchedPlace,
+    Workspace,
+)
 from reverie.homes.plain import PlainHome
 from reverie.homes.reading import directory_names, is_directory, is_file
+from reverie.homes.scopes import (
+    Caps,
+    FileRole,
+    FileRule,
+    ProjectGap,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+)
 from reverie.transcripts.reading import ReadableTranscript
 
 CAPS = Caps(

@@ -18,10 +18,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from reverie.homes.base import Companion, Scope
 from reverie.homes.claude_index import prose_lines
 from reverie.homes.claude_places import Machine
+from reverie.homes.listing import Companion
 from reverie.homes.reading import is_directory, is_file, read_regular
+from reverie.homes.scopes import Scope
 
 DEEPEST = 5
 _FILE_BYTES = 4 << 20

@@ -16,7 +16,7 @@ import posixpath
 import re
 from collections.abc import Collection, Mapping
 
-from reverie.homes.base import DreamtFile, RootChange
+from reverie.homes.agents import DreamtFile, RootChange
 from reverie.homes.claude_index import INDEX, Link, links, stem_of
 from reverie.homes.claude_mends import CannotMendError, relinked, with_line, without_line
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from reverie.clock import HOUR_MS
 from reverie.errors import Busy, Conflict, mendable_from_os
 from reverie.files.process import is_running
-from reverie.homes.base import LockBefore
+from reverie.homes.agents import LockBefore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def read_lock(file: Path, now_ms: int, is_alive: Callable[[int], bool] = is_runn
 
 
 class ClaudeLock:
-    """Implements `homes.base.AgentLock` for one memory directory."""
+    """Implements `homes.agents.AgentLock` for one memory directory."""
 
     def __init__(
         self,

@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from reverie.homes.base import Source
 from reverie.homes.claude_projects import Session
+from reverie.homes.listing import Source
 
 _PLACE = "subagents"
 _ENDING = ".jsonl"

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from reverie.homes.base import Scope, StatusLine
+from reverie.homes.agents import StatusLine
 from reverie.homes.claude_index import INDEX
 from reverie.homes.claude_lock import LockState, read_lock
 from reverie.homes.claude_names import LOCK_NAME, MOST_SCANNED
+from reverie.homes.scopes import Scope
 
 _LABEL = "Claude Code consolidation"
 _SLACK_MS = 60_000

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reverie.errors import Unavailable
-from reverie.homes.base import ProjectGap, Scope, ScopeRoot, ScopeUnavailable
 from reverie.homes.claude_names import DIRECTORY, LONGEST, MOST_SCANNED, SESSION, existing_directory
 from reverie.homes.claude_places import Machine, MemorySettings, canonical_root, memory_base, memory_settings
 from reverie.homes.claude_projects import NOTES, Known
 from reverie.homes.reading import directory_names, is_directory
+from reverie.homes.scopes import ProjectGap, Scope, ScopeRoot, ScopeUnavailable
 
 
 class ClaudeStores:

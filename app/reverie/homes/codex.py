@@ -20,29 +20,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from reverie.errors import Unavailable
-from reverie.homes.base import (
-    AgentJob,
-    Caps,
-    Companion,
-    FileRule,
-    HomeContents,
-    Project,
-    ProjectGap,
-    Scope,
-    ScopeContext,
-    ScopeRoot,
-    ScopeUnavailable,
-    Source,
-    StatusLine,
-    WatchedPlace,
-)
+from reverie.homes.agents import AgentJob, StatusLine
 from reverie.homes.codex_database import database_places
 from reverie.homes.codex_jobs import jobs_of, read_memory_books, status_lines
 from reverie.homes.codex_names import BUCKET, KIND, USER_BUCKET, bucket_of, database_names, normalised_cwd
 from reverie.homes.codex_siblings import sibling_names, siblings
 from reverie.homes.codex_threads import Books, Thread, read_books, source_of, threads
+from reverie.homes.listing import Companion, HomeContents, Project, Source, WatchedPlace
 from reverie.homes.plain import PlainHome, no_workspace
 from reverie.homes.reading import directory_names, file_names, is_directory, is_file, read_regular
+from reverie.homes.scopes import Caps, FileRule, ProjectGap, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.transcripts.reading import ReadableTranscript
 
 CAPS = Caps(

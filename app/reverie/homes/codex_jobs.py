@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reverie.errors import Unavailable
-from reverie.homes.base import AgentJob, Scope, StatusLine
+from reverie.homes.agents import AgentJob, StatusLine
 from reverie.homes.codex_database import Row, memory_database, state_database
 from reverie.homes.codex_names import normalised_cwd
 from reverie.homes.codex_older_jobs import (
@@ -24,6 +24,7 @@ from reverie.homes.codex_older_jobs import (
     valid_memories,
 )
 from reverie.homes.codex_threads import Thread
+from reverie.homes.scopes import Scope
 
 CONSOLIDATION = "memory_consolidate_global"
 _OF_DIRECTORY = f"{SCOPED_CONSOLIDATION}/cwd/"

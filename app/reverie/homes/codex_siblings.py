@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from reverie.homes.base import Companion, Scope
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import Scope
 
 MOST_DIRECTORIES = 8
 MOST_FILES = 60

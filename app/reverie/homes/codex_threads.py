@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import Unavailable
-from reverie.homes.base import Source
 from reverie.homes.codex_database import Row, memory_database, state_database
+from reverie.homes.listing import Source
 from reverie.homes.reading import read_regular
 from reverie.transcripts.codex import thread_id_of
 

@@ -15,24 +15,14 @@ import os
 import re
 from pathlib import Path
 
-from reverie.homes.base import (
-    Caps,
-    FileRule,
-    HomeContents,
-    Project,
-    Scope,
-    ScopeContext,
-    ScopeRoot,
-    ScopeUnavailable,
-    Source,
-    StatusLine,
-    WatchedPlace,
-)
+from reverie.homes.agents import StatusLine
+from reverie.homes.listing import HomeContents, Project, Source, WatchedPlace
 from reverie.homes.loki_names import KIND, STORE, namespaces
 from reverie.homes.loki_records import moment, read_object, text_of
 from reverie.homes.loki_text import rendered
 from reverie.homes.plain import PlainHome
 from reverie.homes.reading import directory_names, is_directory, is_file
+from reverie.homes.scopes import Caps, FileRule, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.transcripts.reading import ReadableTranscript
 
 CAPS = Caps(

@@ -18,26 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import Unavailable, mendable_from_os
-from reverie.homes.base import (
-    Caps,
+from reverie.homes.agents import DreamWishes, DumpPlaces, MemoryKinds, WriterPlace, WriterWishes
+from reverie.homes.listing import (
     Companion,
-    DreamWishes,
-    DumpPlaces,
     HomeContents,
     LostStore,
-    MemoryKinds,
     Orphan,
-    ProjectGap,
-    Scope,
-    ScopeContext,
-    ScopeRoot,
-    ScopeUnavailable,
     SessionPlace,
     Source,
     WatchedPlace,
     Workspace,
-    WriterPlace,
-    WriterWishes,
 )
 from reverie.homes.mux_config import MuxConfig, find_workspace, parse_config
 from reverie.homes.mux_dumps import DUMPS, dump_places, watched_dumps
@@ -59,6 +49,7 @@ from reverie.homes.reading import (
     read_json,
     read_regular,
 )
+from reverie.homes.scopes import Caps, ProjectGap, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 
 if TYPE_CHECKING:
     from reverie.transcripts.reading import ReadableTranscript

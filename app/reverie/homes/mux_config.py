@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from reverie.homes.base import Project, Workspace
+from reverie.homes.listing import Project, Workspace
 from reverie.homes.mux_names import (
     MULTI_PROJECT_BUCKET,
     base_name,

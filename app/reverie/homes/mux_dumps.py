@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reverie.homes.base import DumpPlaces, WatchedPlace
+from reverie.homes.agents import DumpPlaces
+from reverie.homes.listing import WatchedPlace
 from reverie.homes.mux_names import is_plain_component
 from reverie.homes.mux_writer import AGENT
 from reverie.homes.reading import directory_names, is_directory

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reverie.homes.base import HomeContents, MemoryKinds, SessionPlace, Source
+from reverie.homes.agents import MemoryKinds
+from reverie.homes.listing import HomeContents, SessionPlace, Source
 from reverie.homes.mux_location import COVERAGE, USAGE
 from reverie.homes.mux_names import is_plain_component
 from reverie.homes.reading import is_directory, is_file

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reverie.homes.base import Workspace, WriterPlace, WriterWishes
+from reverie.homes.agents import WriterPlace, WriterWishes
+from reverie.homes.listing import Workspace
 from reverie.homes.mux_config import MetadataId, find_entry
 from reverie.homes.mux_models import below, model_string
 from reverie.homes.mux_names import project_id

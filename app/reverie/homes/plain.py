@@ -11,33 +11,30 @@ from dataclasses import replace
 from pathlib import Path
 
 from reverie.errors import Unavailable
-from reverie.homes.base import (
-    EDITABLE,
+from reverie.homes.agents import (
     AgentJob,
     AgentLock,
-    Companion,
     DreamWishes,
     DumpPlaces,
     Essence,
-    FileRole,
-    FileRule,
-    LostStore,
     MemoryKinds,
     NotesPlace,
     RootChange,
+    StatusLine,
+    WriterPlace,
+    WriterWishes,
+)
+from reverie.homes.listing import Companion, LostStore, SessionPlace, Source, WatchedPlace, Workspace
+from reverie.homes.reading import is_directory
+from reverie.homes.scopes import (
+    EDITABLE,
+    FileRole,
+    FileRule,
     Scope,
     ScopeContext,
     ScopeRoot,
     ScopeUnavailable,
-    SessionPlace,
-    Source,
-    StatusLine,
-    WatchedPlace,
-    Workspace,
-    WriterPlace,
-    WriterWishes,
 )
-from reverie.homes.reading import is_directory
 from reverie.transcripts.reading import ReadableTranscript
 from reverie.transcripts.turns import Transcript
 

@@ -23,7 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.errors import MendableError
-from reverie.homes.base import COMPANIONS, Home, SessionPlace
+from reverie.homes.base import Home
+from reverie.homes.listing import SessionPlace
+from reverie.homes.scopes import COMPANIONS
 from reverie.memory.commands import MUTATING, insert_after, normalise, replace_once
 from reverie.memory.history_shares import SeenChange
 from reverie.memory.paths import MemoryPath, parse_memory_path

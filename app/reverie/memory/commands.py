@@ -14,7 +14,7 @@ from typing import Any
 
 from reverie.errors import MendableError, StoreError
 from reverie.files.rooted import Entry
-from reverie.homes.base import Scope, ScopeUnavailable
+from reverie.homes.scopes import Scope, ScopeUnavailable
 from reverie.memory.paths import MemoryPath, parse_memory_path
 from reverie.memory.store import MemoryStore
 

@@ -14,7 +14,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.homes.base import COMPANIONS
+from reverie.homes.scopes import COMPANIONS
 
 _OUTSIDE = f"{COMPANIONS}@"
 

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.files.lock import file_lock
-from reverie.homes.base import Home, ScopeRoot
+from reverie.homes.base import Home
+from reverie.homes.scopes import ScopeRoot
 from reverie.memory.snapshots import Snapshots
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import UsageLog

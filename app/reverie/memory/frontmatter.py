@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from reverie.homes.base import Caps
+from reverie.homes.scopes import Caps
 from reverie.memory import yaml12
 from reverie.text.tokens import cut_utf16, utf16_length
 

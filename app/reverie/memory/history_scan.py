@@ -51,7 +51,7 @@ class Scan:
 
 class Scanner:
     """Reads one root. `put` stores bytes and returns their raw id, `has` tells whether an id is stored;
-    `without` leaves out what is of other roots (see `homes.base.ScopeRoot`)."""
+    `without` leaves out what is of other roots (see `homes.scopes.ScopeRoot`)."""
 
     def __init__(
         self,

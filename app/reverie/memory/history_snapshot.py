@@ -27,7 +27,7 @@ from reverie.memory.history_tree import Folder, Leaf
 @dataclass(frozen=True)
 class SnapshotSource:
     """One root to keep. `key`: `ScopeRoot.key` or "companions". `files`: exactly these (relative, `/`), or
-    None for every file below `directory`, but for what `without` leaves out (see `homes.base.ScopeRoot`).
+    None for every file below `directory`, but for what `without` leaves out (see `homes.scopes.ScopeRoot`).
     `metadata`: by file, anything JSON; replaces what was kept."""
 
     key: str

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from reverie.homes.base import Caps
+from reverie.homes.scopes import Caps
 from reverie.memory import frontmatter, yaml12
 from reverie.memory.lint_phrases import instruction_lines
 from reverie.memory.lint_unicode import Hiding, hidden_characters, spelled_by_tags, without_invisible

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from reverie.errors import Unavailable
-from reverie.homes.base import Caps, Scope, ScopeRoot
+from reverie.homes.scopes import Caps, Scope, ScopeRoot
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.rescanning import Update, dirty_rels
 from reverie.memory.scanning import NameScanner, Scanner, is_gone

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from reverie.errors import PathRuleError
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 
 ROOT = "/memories"
 

@@ -16,7 +16,7 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from reverie.homes.base import Caps, ScopeRoot
+from reverie.homes.scopes import Caps, ScopeRoot
 from reverie.memory.paths import utf16_key
 from reverie.memory.scanning import Scanner, is_gone, unreadable_folder
 from reverie.memory.scope_listing import MemoryFile, ScopeListing, UsageOf, below, in_order, position

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from reverie.errors import mendable_from_os
 from reverie.files.directory import SUPPORTS_DIR_FD
-from reverie.homes.base import Caps
+from reverie.homes.scopes import Caps
 from reverie.memory.scope_listing import MemoryFile, UsageOf, unseen_reason
 from reverie.memory.usage_entries import UNUSED
 
@@ -61,7 +61,7 @@ class Scanner:
 
     `known` are the files of an earlier scan. One that was last modified before `settled_ns`, still has its
     size, mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large
-    directories that are not dirty are not even looked at. `without`: see `homes.base.ScopeRoot`.
+    directories that are not dirty are not even looked at. `without`: see `homes.scopes.ScopeRoot`.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from reverie.homes.base import Caps, ProjectGap, ScopeRoot
+from reverie.homes.scopes import Caps, ProjectGap, ScopeRoot
 from reverie.memory.paths import rel_problem, utf16_key
 from reverie.memory.usage_entries import Usage, unescaped
 

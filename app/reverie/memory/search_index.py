@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reverie.homes.base import Home, Scope
+from reverie.homes.base import Home
+from reverie.homes.scopes import Scope
 from reverie.memory.search_database import IndexDamaged as IndexDamaged
 from reverie.memory.search_database import SearchDatabase
 from reverie.memory.search_query import Query, Term

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from re import _parser  # type: ignore[attr-defined]  # the parse tree tells which patterns never end
 from typing import Any
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.search_text import question
 
 HOUR_NS = 3_600_000_000_000

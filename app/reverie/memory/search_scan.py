@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from reverie.files.directory import Directory, NotRegularFileError, SwappedError
-from reverie.homes.base import Caps
+from reverie.homes.scopes import Caps
 from reverie.memory.scanning import Handle, Scanner, is_gone, read_entry
 
 # So much of a file is searched. What lies beyond an agent's own cap is shown to people, so it is found, too.

@@ -19,7 +19,9 @@ from functools import partial
 from pathlib import Path
 
 from reverie.errors import mendable_from_os
-from reverie.homes.base import COMPANIONS, Companion, Home, HomeContents, Scope, ScopeRoot
+from reverie.homes.base import Home
+from reverie.homes.listing import Companion, HomeContents
+from reverie.homes.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.memory.rescanning import dirty_rels
 from reverie.memory.search_scan import SEARCHED_BYTES, Found, IndexScanner, Known, read_below
 from reverie.memory.search_text import index_parts, index_text

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.clock import Clock
-from reverie.homes.base import COMPANIONS, Home, ScopeRoot
+from reverie.homes.base import Home
+from reverie.homes.scopes import COMPANIONS, ScopeRoot
 from reverie.memory.agent_writes import AgentWrites
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.companion_places import CompanionPlace, companion_place

@@ -24,7 +24,8 @@ from typing import Protocol
 
 from reverie.errors import Conflict, StoreError
 from reverie.files.rooted import Entry
-from reverie.homes.base import Home, Scope, ScopeContext, ScopeRoot
+from reverie.homes.base import Home
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.memory.paths import MemoryPath, parse_memory_path
 from reverie.memory.scope_files import ScopeFiles
 

@@ -30,7 +30,8 @@ from reverie.files.directory import ensure_private
 from reverie.files.jsjson import stringify
 from reverie.files.lock import file_lock
 from reverie.files.sidecar import Sidecar
-from reverie.homes.base import Home, ScopeRoot
+from reverie.homes.base import Home
+from reverie.homes.scopes import ScopeRoot
 from reverie.memory import usage_entries as rules
 from reverie.memory.usage_deltas import Ledger, put_back
 from reverie.memory.usage_entries import UNUSED as UNUSED

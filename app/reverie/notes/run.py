@@ -28,7 +28,9 @@ from reverie.files.containment import EscapesRoot
 from reverie.files.directory import Directory, SwappedError
 from reverie.files.lease import Lease, LeaseHeld, Leases
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Home, NotesPlace, ScopeContext
+from reverie.homes.agents import NotesPlace
+from reverie.homes.base import Home
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.snapshots import Snapshots
 from reverie.memory.store import sha256_of_bytes
 from reverie.notes.engine import EngineEnd, NotesEngine, NotesTask

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 from reverie.errors import MendableError
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import NotesPlace, ScopeContext
+from reverie.homes.agents import NotesPlace
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.store import sha256_of_bytes
 from reverie.notes.engine import NotesEngine
 from reverie.notes.material import newest

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from reverie.agent.account import Account
 from reverie.errors import StoreError
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.paths import memory_path
 from reverie.rollouts.artifacts import HANDBOOK, INDEX, body_of, parse_header
 from reverie.rollouts.sizes import cut_summary

@@ -18,9 +18,9 @@ from reverie.agent.account import Account, spent
 from reverie.errors import MendableError, StoreError
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Scope, ScopeRoot
 from reverie.homes.codex_names import bucket_of, normalised_cwd
 from reverie.homes.codex_threads import Thread
+from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.usage import Usage
 from reverie.rollouts.artifacts import INDEX, NewTrace, TraceHeader, laid_out
 from reverie.rollouts.progress import PartEnd, Stage

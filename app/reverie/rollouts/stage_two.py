@@ -18,7 +18,8 @@ from typing import Any, Protocol, cast
 from reverie.agent.account import Account
 from reverie.errors import MendableError, StoreError
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import EDITABLE, FileRule, Home, Scope, ScopeContext, ScopeRoot
+from reverie.homes.base import Home
+from reverie.homes.scopes import EDITABLE, FileRule, Scope, ScopeContext, ScopeRoot
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import OverlayFiles

@@ -22,7 +22,8 @@ from reverie.clock import Clock
 from reverie.errors import Busy, Conflict, MendableError
 from reverie.files.lease import Lease, LeaseHeld, Leases
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Home, Scope, ScopeContext, ScopeRoot
+from reverie.homes.base import Home
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.memory.paths import memory_path
 from reverie.memory.snapshots import Snapshots
 from reverie.memory.usage import UsageLog

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reverie.errors import MendableError
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
 from reverie.memory.paths import MemoryPath, parse_memory_path
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from reverie.errors import StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write
-from reverie.homes.base import COMPANIONS, Scope, ScopeRoot
+from reverie.homes.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import Usage
 from reverie.profile import ensure_private

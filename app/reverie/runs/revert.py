@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from reverie.clock import Clock
 from reverie.errors import Conflict, MendableError, StoreError
 from reverie.files.lease import Lease, Leases
-from reverie.homes.base import COMPANIONS, Home
+from reverie.homes.base import Home
+from reverie.homes.scopes import COMPANIONS
 from reverie.memory.snapshots import Snapshots
 from reverie.runs.activity import Activity
 from reverie.runs.journal import FileIntent, Journal, PlannedChange, ops_of

@@ -33,7 +33,7 @@ from reverie.files.atomic import atomic_write
 from reverie.files.checkpoint import checkpoint
 from reverie.files.containment import opened_below
 from reverie.files.directory import SwappedError
-from reverie.homes.base import ScopeRoot
+from reverie.homes.scopes import ScopeRoot
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import sha256_of_bytes
 from reverie.runs.journal import (

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.files.directory import Directory
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.companion_places import companion_place
 from reverie.memory.sharing import AGENT
 from reverie.memory.store import sha256_of_bytes

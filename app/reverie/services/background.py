@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reverie.dream.engine import Engine
     from reverie.dream.harvest_extract import Extractor
     from reverie.dream.triggers import Budget, Triggers
-    from reverie.homes.base import ScopeContext
+    from reverie.homes.scopes import ScopeContext
     from reverie.services.parts import HomeParts
 
 

@@ -17,7 +17,7 @@ from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.lock import file_lock
 from reverie.files.rooted import RootedDirectory
 from reverie.files.watch_plan import WatchTarget
-from reverie.homes.base import Companion
+from reverie.homes.listing import Companion
 from reverie.memory.companion_places import companion_place
 from reverie.memory.store import sha256_of_bytes, sha256_of_text
 from reverie.services.parts import HomeParts

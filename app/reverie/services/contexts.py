@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from reverie.errors import Unavailable
-from reverie.homes.base import HomeContents, Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.listing import HomeContents
+from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 
 if TYPE_CHECKING:
     from reverie.homes.base import Home

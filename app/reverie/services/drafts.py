@@ -27,7 +27,8 @@ from typing import Any
 from reverie.errors import MendableError, mendable_from_os
 from reverie.files.atomic import atomic_write, sweep_temporaries
 from reverie.files.process import ProcessId, is_alive, this_process
-from reverie.homes.base import Companion, ProjectGap, ScopeContext
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import ProjectGap, ScopeContext
 from reverie.memory.paths import parse_memory_path
 from reverie.profile import Profile, ensure_private
 from reverie.services.companions import CompanionFiles

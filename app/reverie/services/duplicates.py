@@ -26,7 +26,7 @@ from reverie.dream.candidates import candidate_pairs
 from reverie.dream.reading import Reading, read_note
 from reverie.dream.similarity import compare, folded_body
 from reverie.errors import StoreError, Unavailable
-from reverie.homes.base import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.line_union import lost_lines, union
 from reverie.memory.paths import memory_path, utf16_key
 from reverie.memory.scanning import NameScanner, read_rel

@@ -31,7 +31,7 @@ from reverie.failures.lessons import (
     retrieve,
 )
 from reverie.failures.record import is_switched_off
-from reverie.homes.base import Source
+from reverie.homes.listing import Source
 from reverie.homes.loki import LokiHome
 from reverie.homes.loki_names import namespaces
 from reverie.homes.loki_records import AntiPattern, errors_of, patterns_of, read_object, read_record

@@ -20,7 +20,7 @@ from typing import Literal
 from reverie.errors import Conflict, MendableError, StoreError
 from reverie.files.containment import opened_below
 from reverie.files.directory import SwappedError
-from reverie.homes.base import ScopeContext, ScopeRoot
+from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.store import MemoryStore, sha256_of_bytes
 from reverie.memory.usage import UNUSED, Usage

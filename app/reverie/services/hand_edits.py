@@ -16,7 +16,7 @@ from pathlib import Path
 
 from reverie.errors import Conflict, MendableError, StoreError
 from reverie.files.atomic import is_temporary
-from reverie.homes.base import ScopeContext, ScopeRoot
+from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.paths import MemoryPath
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import MemoryStore, sha256_of_text

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from reverie.errors import MendableError
 from reverie.files.coalesce import Changes
 from reverie.files.lease import Lease
-from reverie.homes.base import SessionPlace
+from reverie.homes.listing import SessionPlace
 from reverie.services.parts import HomeParts
 from reverie.transcripts.tail import TailEvent, TailPosition, TranscriptTail
 

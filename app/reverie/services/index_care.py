@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reverie.errors import Conflict, MendableError, StoreError
-from reverie.homes.base import ScopeContext, ScopeRoot
 from reverie.homes.claude_index import INDEX, Finding, IndexReport, Topic, report
 from reverie.homes.claude_mends import (
     CannotMendError,
@@ -26,6 +25,7 @@ from reverie.homes.claude_mends import (
     with_shorter_line,
     without_line,
 )
+from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory import frontmatter
 from reverie.memory.paths import MemoryPath, memory_path
 from reverie.memory.scope_files import ScopeFiles

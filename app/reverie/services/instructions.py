@@ -6,7 +6,8 @@ from typing import Literal
 
 from reverie.errors import StoreError
 from reverie.homes.agent_definition import parse_agent_definition
-from reverie.homes.base import DreamWishes, ScopeContext, WriterWishes
+from reverie.homes.agents import DreamWishes, WriterWishes
+from reverie.homes.scopes import ScopeContext
 from reverie.services.parts import HomeParts
 
 _OF = {"dream": "consolidation", "writer": "the memory writer"}

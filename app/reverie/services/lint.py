@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.homes.base import Caps, ScopeRoot
+from reverie.homes.scopes import Caps, ScopeRoot
 from reverie.memory.lint import LOOKED_AT_BYTES, LintFinding, lint, no_check
 from reverie.memory.paths import memory_path
 from reverie.memory.scanning import read_rel

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.dream.engine import Engine
 from reverie.errors import MendableError, StoreError
-from reverie.homes.base import DreamWishes, ScopeContext
+from reverie.homes.agents import DreamWishes
+from reverie.homes.scopes import ScopeContext
 from reverie.services.instructions import own_instructions
 from reverie.services.parts import HomeParts
 from reverie.services.views import ConsentView, ModelsView, ProbeLine, ProviderView

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from reverie.errors import StoreError
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.paths import memory_path
 from reverie.memory.store import MemoryStore, sha256_of_bytes
 from reverie.services.hand_changes import HandChanges, lenient_path

@@ -17,7 +17,7 @@ from pathlib import Path
 from reverie.dream.service import dream_lease_name
 from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.sharing import AGENT
 from reverie.notes.engine import NotesEngine

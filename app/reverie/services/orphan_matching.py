@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reverie.homes.base import LostStore, Scope
+from reverie.homes.listing import LostStore
+from reverie.homes.scopes import Scope
 from reverie.services.repository_identity import Identity
 
 EvidenceKind = Literal["owner", "root", "remote", "name"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from reverie.homes.base import LostStore, Scope
+from reverie.homes.listing import LostStore
+from reverie.homes.scopes import Scope
 from reverie.services.orphan_matching import LiveProject, Match
 
 MergeState = Literal["create", "same", "contained", "differs", "blocked"]

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from reverie.clock import Clock
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Home, ScopeContext, ScopeRoot
+from reverie.homes.base import Home
 from reverie.homes.identity import KnownHome
+from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
 

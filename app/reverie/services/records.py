@@ -17,9 +17,9 @@ from typing import Any
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.beside_lock import lock_beside
 from reverie.files.lock import file_lock
-from reverie.homes.base import Scope, ScopeRoot
 from reverie.homes.loki_names import KIND
 from reverie.homes.loki_records import patterns_of
+from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.paths import memory_path
 from reverie.memory.store import sha256_of_bytes
 from reverie.services.parts import HomeParts, rooted_files

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.errors import MendableError
 from reverie.files.coalesce import Changes
-from reverie.homes.base import COMPANIONS, Scope, ScopeRoot
+from reverie.homes.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.paths import memory_path
 from reverie.memory.scanning import is_gone, read_rel

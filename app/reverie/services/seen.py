@@ -15,7 +15,7 @@ from typing import Any
 from reverie.clock import Clock
 from reverie.errors import StoreError
 from reverie.files.sidecar import Sidecar
-from reverie.homes.base import ScopeRoot
+from reverie.homes.scopes import ScopeRoot
 from reverie.memory.attribution import ActorLog
 from reverie.memory.history import History
 from reverie.memory.store import sha256_of_bytes

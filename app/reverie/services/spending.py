@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
-from reverie.homes.base import Scope, ScopeContext
+from reverie.homes.scopes import Scope, ScopeContext
 from reverie.runs.record import RunRecord
 from reverie.services.views import Spent
 

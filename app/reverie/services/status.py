@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from reverie.dream.coverage import status_of
 from reverie.dream.service import dream_lease_name
-from reverie.homes.base import Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.services.parts import HomeParts
 from reverie.services.spending import cost_of, month_start, spent_by_scope
 from reverie.services.views import CoverageRow, HarvestRow, RunSummary, Spent, StatusView

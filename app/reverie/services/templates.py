@@ -17,7 +17,7 @@ from pathlib import Path
 
 from reverie.errors import PathRuleError
 from reverie.files.directory import Directory, SwappedError
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.paths import parse_memory_path
 from reverie.resources import resource
 

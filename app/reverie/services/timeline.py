@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.errors import StoreError
-from reverie.homes.base import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.blame import blame
 from reverie.memory.companion_places import companion_place, is_of_companions
 from reverie.memory.diff import is_binary, unified

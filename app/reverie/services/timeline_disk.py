@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from reverie.errors import MendableError
-from reverie.homes.base import ScopeRoot
+from reverie.homes.scopes import ScopeRoot
 from reverie.memory.history_log import Place
 from reverie.memory.history_objects import object_id
 from reverie.memory.paths import parse_memory_path

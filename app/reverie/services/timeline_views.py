@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reverie.homes.base import Scope, ScopeContext
+from reverie.homes.scopes import Scope, ScopeContext
 from reverie.memory.history_log import Cursor, Place, What
 
 Who = Literal["you", "agent", "dream", "harvest", "extract", "writer", "notes", "revert", "outside", "other"]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reverie.errors import MendableError
-from reverie.homes.base import Source
+from reverie.homes.listing import Source
 from reverie.transcripts.paging import PagedTranscript
 
 if TYPE_CHECKING:
-    from reverie.homes.base import AgentJob
+    from reverie.homes.agents import AgentJob
     from reverie.services.parts import HomeParts
 
 

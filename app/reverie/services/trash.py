@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from reverie.errors import StoreError, Unavailable
-from reverie.homes.base import Scope, ScopeContext, ScopeRoot
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.memory.history_deletions import Deletion
 from reverie.memory.paths import memory_path
 from reverie.services.contexts import Contexts

@@ -15,8 +15,10 @@ from reverie.dream.progress import DreamProgress
 if TYPE_CHECKING:
     from reverie.dream.review import Review
     from reverie.files.lease import LeaseHolder
-    from reverie.homes.base import Companion, HomeContents, Scope, ScopeContext, StatusLine
+    from reverie.homes.agents import StatusLine
     from reverie.homes.identity import KnownHome
+    from reverie.homes.listing import Companion, HomeContents
+    from reverie.homes.scopes import Scope, ScopeContext
     from reverie.memory.listing import ScopeListing
     from reverie.runs.record import Outcome
     from reverie.services.record_changes import RecordChange

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.files.coalesce import Changes
-from reverie.homes.base import Companion, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import Usage

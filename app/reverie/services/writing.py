@@ -19,7 +19,8 @@ from reverie.agent.dumps import Dumps
 from reverie.dream.service import dream_lease_name
 from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
-from reverie.homes.base import ScopeContext, WriterWishes
+from reverie.homes.agents import WriterWishes
+from reverie.homes.scopes import ScopeContext
 from reverie.log_level import asked_by, is_debug
 from reverie.services.instructions import own_instructions
 from reverie.services.models import RULES, Models

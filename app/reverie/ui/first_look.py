@@ -21,7 +21,9 @@ from PySide6.QtWidgets import QFrame
 
 from reverie.clock import Clock
 from reverie.errors import MendableError
-from reverie.homes.base import Companion, Home, Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.base import Home
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, names_only
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane

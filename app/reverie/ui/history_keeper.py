@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, Signal
 
 from reverie.errors import MendableError
 from reverie.files.coalesce import Changes
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.ui.jobs import JobControl, Lane
 
 if TYPE_CHECKING:

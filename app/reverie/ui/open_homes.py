@@ -21,7 +21,7 @@ from reverie.ui.session import HomeSession, Lanes, Opened, adopt_home_job, open_
 
 if TYPE_CHECKING:
     from reverie.helper.process import Helper
-    from reverie.homes.base import LostStore
+    from reverie.homes.listing import LostStore
     from reverie.services.views import HomeInfo
 
 

@@ -33,7 +33,7 @@ from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import CalmSelection
 
 if TYPE_CHECKING:
-    from reverie.homes.base import HomeContents, LostStore, Workspace
+    from reverie.homes.listing import HomeContents, LostStore, Workspace
 
 _DISPLAY = int(Qt.ItemDataRole.DisplayRole)
 _TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)

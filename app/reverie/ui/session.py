@@ -27,7 +27,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.files.coalesce import Changes
-from reverie.homes.base import Caps, ScopeContext
+from reverie.homes.scopes import Caps, ScopeContext
 from reverie.profile import Profile
 from reverie.ui.bridge import WatchBridge, WatchEvent
 from reverie.ui.history_keeper import HistoryKeeper, merged

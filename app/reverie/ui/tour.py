@@ -173,7 +173,7 @@ class Guide:
 
     def _consolidate(self) -> None:
         """Press the button; then the rows must follow by themselves."""
-        from reverie.homes.base import Scope
+        from reverie.homes.scopes import Scope
 
         tab = self._window.tab
         footer = tab.footer
@@ -318,7 +318,7 @@ class Guide:
         """The footer after a model's run, as its record would have it."""
         from dataclasses import replace
 
-        from reverie.homes.base import Scope
+        from reverie.homes.scopes import Scope
 
         session, footer = self._window.session, self._window.tab.footer
         if session is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QWidget
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui.jobs import JobControl
 from reverie.ui.main_window import MainWindow
 from reverie.ui.session import HomeSession

@@ -64,7 +64,7 @@ def _select_several(window: MainWindow) -> None:
 
 
 def _dialogs(window: MainWindow, picture: Picture, wait: Wait, light: QPalette) -> None:
-    from reverie.homes.base import Scope
+    from reverie.homes.scopes import Scope
     from reverie.ui.memory.dialogs import PathDialog
     from reverie.ui.memory.move_dialog import MoveDialog
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui.shown import visible
 from reverie.ui.times import Ago, exact_time, relative_time
 

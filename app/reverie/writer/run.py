@@ -27,12 +27,10 @@ from reverie.errors import Busy, Conflict, MendableError
 from reverie.files.atomic import sweep_temporaries
 from reverie.files.lease import Lease, LeaseHeld, Leases
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import (
-    Home,
-    ScopeContext,
-    Workspace,
-    WriterPlace,
-)
+from reverie.homes.agents import WriterPlace
+from reverie.homes.base import Home
+from reverie.homes.listing import Workspace
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.snapshots import Snapshots
 from reverie.memory.usage import Usage, UsageLog
 from reverie.runs.journal import PlannedChange

@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 from reverie.agent.dumps import Dumps
 from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
-from reverie.homes.base import ScopeContext, Workspace, WriterPlace, WriterWishes
+from reverie.homes.agents import WriterPlace, WriterWishes
+from reverie.homes.listing import Workspace
+from reverie.homes.scopes import ScopeContext
 from reverie.runs.activity import Activity
 from reverie.transcripts.tail import TailEvent, TailPosition, TranscriptTail, newest_rows
 from reverie.writer.counting import Counters, Start, Waiting, Workplace

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.homes.base import COMPANIONS, Home, Scope, ScopeContext, ScopeRoot, ScopeUnavailable, WriterPlace
+from reverie.homes.agents import WriterPlace
+from reverie.homes.base import Home
+from reverie.homes.scopes import COMPANIONS, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.paths import memory_path
 
 PROJECT_MEMORY = "system-1.md"

@@ -12,7 +12,7 @@ from reverie.compose import open_parts
 from reverie.context.desk import assemble, gather
 from reverie.context.seen import NAME, Change, Glances, key_of, since
 from reverie.context.view import ContextView
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.profile import Profile
 from reverie.services.parts import HomeParts
 from reverie.services.workbench import Workbench

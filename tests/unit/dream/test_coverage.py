@@ -11,7 +11,7 @@ import pytest
 from helpers.benches import with_op
 from helpers.samples import copy_sample
 from reverie.dream.coverage import CoverageLog, is_record, pruned_harvests, read_coverage, status_of
-from reverie.homes.base import ProjectGap, ScopeContext
+from reverie.homes.scopes import ProjectGap, ScopeContext
 
 NOW = 1_787_300_000_000
 ACME = ScopeContext("a1f3c9e2b7", "/home/dev/projects/acme-api")

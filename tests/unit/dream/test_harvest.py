@@ -22,7 +22,7 @@ from reverie.dream.harvest_rules import RulesExtractor
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, dream_lease_name
 from reverie.errors import StoreError
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.runs.limits import Limits
 from reverie.services.parts import HomeParts
 from reverie.transcripts.mux import MuxTranscript

@@ -16,7 +16,7 @@ from reverie.agent.provider import ProviderError
 from reverie.dream.model_engine import MAX_STEPS, ModelEngine
 from reverie.dream.progress import DreamProgress
 from reverie.dream.run import DreamRequest, RunResult
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.services.parts import HomeParts
 
 ACME, MULTI = "a1f3c9e2b7", "e8f1a2b3c4"

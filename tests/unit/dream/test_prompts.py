@@ -13,7 +13,7 @@ from reverie.dream.model_engine import memory_tool_spec
 from reverie.dream.overlay import DreamOverlay
 from reverie.dream.prompts import Fence, built_in_instructions, rails_text, system_prompt, task_prompt
 from reverie.dream.rules import Note
-from reverie.homes.base import Caps, Scope
+from reverie.homes.scopes import Caps, Scope
 from reverie.runs.guard import Rails
 
 CAPS = Caps(102_400, 1000, 200, 4096, 2)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reverie.dream.rule_merge import merge
-from reverie.homes.base import Caps
+from reverie.homes.scopes import Caps
 
 CAPS = Caps(102_400, 1000, 200, 4096, 2)
 

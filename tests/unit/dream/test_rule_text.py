@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.dream.rule_text import is_empty, with_description, without_noise
-from reverie.homes.base import Caps
+from reverie.homes.scopes import Caps
 from reverie.memory import frontmatter
 
 CAPS = Caps(102_400, 1000, 200, 4096, 2)

@@ -18,7 +18,7 @@ from helpers.samples import SAMPLES
 from reverie.dream.passages import fold_line
 from reverie.dream.retention import judge_retention
 from reverie.dream.rules import NO_CHANGES, Group, Note, Plan, plan
-from reverie.homes.base import Caps
+from reverie.homes.scopes import Caps
 from reverie.memory import frontmatter
 
 CAPS = Caps(102_400, 1000, 200, 4096, 2)

@@ -22,7 +22,7 @@ from reverie.dream.progress import DreamProgress
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
 from reverie.errors import StoreError
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.runs.guard import Guard
 from reverie.runs.limits import Limits
 from reverie.services.parts import HomeParts

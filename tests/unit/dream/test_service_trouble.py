@@ -21,7 +21,7 @@ from reverie.dream.progress import DreamProgress
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
 from reverie.errors import Unavailable
-from reverie.homes.base import ProjectGap, Scope, ScopeContext
+from reverie.homes.scopes import ProjectGap, Scope, ScopeContext
 from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
 from reverie.runs.guard import Guard

@@ -27,7 +27,7 @@ from reverie.helper import serve
 from reverie.helper.frames import FrameWriter, read_frame
 from reverie.helper.process import Helper, HelperBug, HelperGone, HelperStopped, helper_command
 from reverie.helper.workbench import HelpedWorkbench
-from reverie.homes.base import ProjectGap, Scope, ScopeUnavailable
+from reverie.homes.scopes import ProjectGap, Scope, ScopeUnavailable
 from reverie.profile import Profile
 from reverie.services.views import RunView
 

@@ -22,10 +22,11 @@ from helpers.claude_home import (
 )
 from helpers.opened_files import opened_files
 from reverie.errors import Unavailable
-from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.base import Home
 from reverie.homes.claude import ClaudeHome
 from reverie.homes.claude_names import detect, directory_of, existing_directory, existing_home_roots
 from reverie.homes.discovery import open_home
+from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.transcripts.reading import Reading
 

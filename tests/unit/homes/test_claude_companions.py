@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from helpers.claude_home import ClaudeHomeMaker, write
-from reverie.homes.base import Companion
 from reverie.homes.claude_companions import imports_in
+from reverie.homes.listing import Companion
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reverie.homes.base import DreamtFile, RootChange
+from reverie.homes.agents import DreamtFile, RootChange
 from reverie.homes.claude_follow import follow
 
 INDEX = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reverie.errors import Busy, Conflict, MendableError
-from reverie.homes.base import LockBefore
+from reverie.homes.agents import LockBefore
 from reverie.homes.claude_lock import STALE_MS, ClaudeLock, LockState, read_lock
 from reverie.homes.claude_names import LOCK_NAME
 

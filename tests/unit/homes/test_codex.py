@@ -26,7 +26,7 @@ from helpers.rollouts import START
 from reverie.compose import open_parts
 from reverie.errors import StoreError, Unavailable
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Home, Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.base import Home
 from reverie.homes.codex import CodexHome
 from reverie.homes.codex_names import (
     bucket_of,
@@ -38,6 +38,7 @@ from reverie.homes.codex_names import (
     trace_name,
 )
 from reverie.homes.discovery import User, open_home
+from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.listing import names_only, scan_scope
 from reverie.memory.store import MemoryStore, NoEffects
 from reverie.profile import Profile

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from helpers.codex_home import LOCKS_TABLE, NOW_S, CodexHomeMaker, talk, thread_id
-from reverie.homes.base import Scope
 from reverie.homes.codex import CodexHome
+from reverie.homes.scopes import Scope
 
 CWD = "/projects/demo"
 FIRST = (

@@ -8,7 +8,8 @@ import pytest
 
 from helpers.foreign_home import make_foreign_home
 from reverie.errors import Unavailable
-from reverie.homes.base import Home, ProjectGap, Scope, ScopeUnavailable
+from reverie.homes.base import Home
+from reverie.homes.scopes import ProjectGap, Scope, ScopeUnavailable
 
 
 def test_a_foreign_home_keeps_the_protocol(tmp_path: Path) -> None:

@@ -16,12 +16,13 @@ from reverie.cli import main
 from reverie.clock import system_clock
 from reverie.compose import discover_all, open_parts
 from reverie.errors import Unavailable
-from reverie.homes.base import Home, Scope, ScopeUnavailable
+from reverie.homes.base import Home
 from reverie.homes.discovery import discover, discover_projects, open_home
 from reverie.homes.loki import LokiHome
 from reverie.homes.loki_names import is_store, memory_root, namespaces, safe_name, store_of
 from reverie.homes.loki_records import episode_of, moment
 from reverie.homes.loki_text import rendered
+from reverie.homes.scopes import Scope, ScopeUnavailable
 from reverie.memory.listing import names_only, scan_scope
 from reverie.profile import Profile
 from reverie.services.hand_edits import HandEdits

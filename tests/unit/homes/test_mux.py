@@ -13,17 +13,11 @@ from hypothesis import strategies as st
 
 from helpers.samples import copy_sample, snapshot
 from reverie.errors import Unavailable
-from reverie.homes.base import (
-    Home,
-    HomeContents,
-    ProjectGap,
-    Scope,
-    ScopeContext,
-    ScopeRoot,
-    ScopeUnavailable,
-)
+from reverie.homes.base import Home
+from reverie.homes.listing import HomeContents
 from reverie.homes.mux import MuxHome
 from reverie.homes.mux_names import project_dir_name
+from reverie.homes.scopes import ProjectGap, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 
 ACME = "/home/dev/projects/acme-api"
 GARDEN = "/home/dev/projects/pixel-garden"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.homes.base import Workspace
+from reverie.homes.listing import Workspace
 from reverie.homes.mux_config import MuxConfig, find_workspace, is_archived, parse_config
 
 PATH = "/p/app"

@@ -10,9 +10,10 @@ import pytest
 
 from helpers.samples import copy_sample, snapshot
 from reverie.errors import Unavailable
-from reverie.homes.base import LostStore, ProjectGap, Scope, ScopeContext
+from reverie.homes.listing import LostStore
 from reverie.homes.mux import MuxHome
 from reverie.homes.mux_names import project_dir_name
+from reverie.homes.scopes import ProjectGap, Scope, ScopeContext
 
 ACME = "/home/dev/projects/acme-api"
 

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.samples import copy_sample, snapshot
 from reverie.errors import Unavailable
-from reverie.homes.base import WriterWishes
+from reverie.homes.agents import WriterWishes
 from reverie.homes.mux import MuxHome
 
 ACME, MULTI = "a1f3c9e2b7", "e8f1a2b3c4"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from helpers.benches import again, sample_parts, workspace
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.paths import parse_memory_path
 from reverie.services.parts import HomeParts

@@ -10,7 +10,7 @@ import pytest
 from helpers.foreign_home import ForeignHome, make_foreign_home
 from reverie.errors import StoreError
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import FileRule, Scope
+from reverie.homes.scopes import FileRule, Scope
 from reverie.memory.store import MemoryStore, NoEffects, sha256_of_text
 
 MADE = FileRule("generated", "The agent makes this file anew.")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from helpers.foreign_home import ForeignHome
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
-from reverie.homes.base import Caps
 from reverie.homes.mux import CAPS
+from reverie.homes.scopes import Caps
 from reverie.memory import frontmatter, yaml12
 from reverie.memory.frontmatter import (
     Description,

@@ -9,7 +9,7 @@ import pytest
 from helpers.foreign_home import ForeignHome, make_foreign_home
 from reverie.errors import Conflict
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Scope, ScopeRoot
+from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.store import MemoryStore, NoEffects, sha256_of_text
 
 PATH = "/memories/global/own.md"

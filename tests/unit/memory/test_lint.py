@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
-from reverie.homes.base import Caps
+from reverie.homes.scopes import Caps
 from reverie.memory.lint import SHOWN_OF_A_KIND, LintFinding, is_marked, lint
 from reverie.memory.lint_phrases import instruction_lines
 

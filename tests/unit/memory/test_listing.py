@@ -24,8 +24,9 @@ from helpers.foreign_home import make_foreign_home
 from helpers.profiles import examples
 from helpers.samples import copy_sample, snapshot
 from reverie.errors import Unavailable
-from reverie.homes.base import Caps, Home, Scope, ScopeContext, ScopeRoot
+from reverie.homes.base import Home
 from reverie.homes.mux import MuxHome
+from reverie.homes.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.memory import rescanning, scanning
 from reverie.memory.listing import ScopeListing, index_entries, names_only, scan_scope, tree
 from reverie.memory.paths import utf16_key

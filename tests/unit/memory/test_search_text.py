@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.search_query import Changed, Query, parse_query
 from reverie.memory.search_snippet import WIDTH, snippet
 from reverie.memory.search_text import folded, index_parts, index_text, parts, tokens

@@ -22,8 +22,9 @@ from helpers.foreign_home import make_foreign_home
 from helpers.samples import copy_sample, snapshot
 from reverie.errors import Conflict, MendableError, Unavailable
 from reverie.files.checkpoint import set_observer
-from reverie.homes.base import Home, Scope, ScopeRoot
+from reverie.homes.base import Home
 from reverie.homes.mux import MuxHome
+from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.usage import LEDGER, Usage, UsageLog
 from reverie.memory.usage_entries import spelt, usages
 

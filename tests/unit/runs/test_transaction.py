@@ -11,7 +11,7 @@ import pytest
 from helpers.benches import contents, sample_parts
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.checkpoint import set_observer
-from reverie.homes.base import Scope, ScopeRoot
+from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.usage import Usage
 from reverie.runs.journal import FileIntent, Images, Journal, PlannedChange, ops_of
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction

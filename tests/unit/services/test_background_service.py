@@ -14,7 +14,7 @@ from reverie.dream.harvest_rules import RulesExtractor
 from reverie.dream.model_engine import ModelEngine
 from reverie.dream.rules_engine import RulesEngine
 from reverie.errors import MendableError, StoreError
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.services.background import Background
 from reverie.services.models import Models
 from reverie.services.parts import HomeParts

@@ -11,7 +11,8 @@ from helpers.benches import Time
 from helpers.claude_home import ClaudeHomeMaker, write
 from reverie.compose import open_parts
 from reverie.errors import Conflict, MendableError, Unavailable
-from reverie.homes.base import COMPANIONS, Companion
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import COMPANIONS
 from reverie.memory.companion_places import companion_place, is_of_companions
 from reverie.profile import Profile
 from reverie.services.companions import CompanionFiles, companion_targets

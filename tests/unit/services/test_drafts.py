@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from helpers.benches import NOW, contents, sample_parts, workspace
 from reverie.files.process import ProcessId, this_process
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.services import drafts
 from reverie.services.companions import CompanionFiles
 from reverie.services.drafts import COMPANION_STORE, Draft, DraftDesk, draft_name, drafts_directory

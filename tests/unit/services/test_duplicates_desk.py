@@ -11,7 +11,7 @@ from helpers.benches import Time, contents, sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.dream.similarity import same_body
 from reverie.errors import Conflict, StoreError, Unavailable
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.line_union import lost_lines
 from reverie.services.duplicates import DuplicateDesk, DuplicateFile, DuplicateGroup, Progress
 from reverie.services.hand_changes import HandChanges

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.benches import contents, sample_parts, workspace
 from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.store import MemoryStore, sha256_of_bytes
 from reverie.memory.usage import UsageLog
 from reverie.services.hand_changes import HandChanges

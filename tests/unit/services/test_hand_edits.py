@@ -8,7 +8,7 @@ import pytest
 
 from helpers.benches import contents, sample_parts, workspace
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.usage import UsageLog
 from reverie.services.companions import CompanionFiles
 from reverie.services.hand_edits import HandEdits

@@ -11,7 +11,7 @@ import pytest
 from helpers.benches import Time, contents
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, topic
 from reverie.errors import Conflict, StoreError
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.profile import Profile
 from reverie.services.index_care import IndexLook
 from reverie.services.parts import HomeKey, HomeParts

@@ -13,7 +13,7 @@ from helpers.benches import NOW, sample_parts, workspace
 from helpers.model_server import ModelServer, Reply
 from reverie.clock import HOUR_MS
 from reverie.errors import StoreError
-from reverie.homes.base import Scope, ScopeContext
+from reverie.homes.scopes import Scope, ScopeContext
 from reverie.runs.record import RunRecord
 from reverie.services.models import Models
 from reverie.services.parts import HomeParts

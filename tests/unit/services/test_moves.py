@@ -8,7 +8,7 @@ import pytest
 
 from helpers.benches import contents, sample_parts, workspace
 from reverie.errors import MendableError, StoreError
-from reverie.homes.base import Scope, ScopeContext
+from reverie.homes.scopes import Scope, ScopeContext
 from reverie.memory.moving import free_path, numbered, plan_moves
 from reverie.services.hand_edits import HandEdits
 from reverie.services.moves import Moves

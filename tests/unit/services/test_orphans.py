@@ -12,7 +12,8 @@ import pytest
 from helpers.benches import Time, again, contents, sample_parts
 from helpers.lost_homes import NOTE, LostHome
 from reverie.errors import Conflict, StoreError
-from reverie.homes.base import LostStore, Scope
+from reverie.homes.listing import LostStore
+from reverie.homes.scopes import Scope
 from reverie.memory.line_union import lost_lines
 from reverie.profile import Profile
 from reverie.services.orphan_matching import Evidence, LiveProject, best, matches

@@ -15,7 +15,7 @@ import pytest
 from helpers.benches import Time, sample_parts, workspace
 from helpers.samples import copy_sample, snapshot
 from reverie.files.coalesce import Changes
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.search_index import SearchIndex
 from reverie.services.parts import HomeParts
 from reverie.services.search import Answer, Hit, SearchDesk, SearchStopped

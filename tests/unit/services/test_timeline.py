@@ -10,7 +10,7 @@ import pytest
 from helpers.benches import NOW, Time, sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.errors import Conflict, StoreError
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.history_log import COMMITS_A_PAGE, Place
 from reverie.runs.record import RunKind, RunRecord
 from reverie.services.companions import CompanionFiles

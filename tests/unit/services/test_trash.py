@@ -9,7 +9,7 @@ import pytest
 from helpers.benches import contents, sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.errors import Conflict, StoreError, Unavailable
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.services.hand_changes import HandChanges
 from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts

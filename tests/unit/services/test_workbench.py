@@ -13,7 +13,7 @@ from reverie.agent.provider import ProviderError
 from reverie.dream.service import dream_lease_name
 from reverie.errors import Unavailable
 from reverie.files.coalesce import Changes
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.runs.record import RunRecord
 from reverie.runs.recovery import Recovery
 from reverie.services.views import Relevance

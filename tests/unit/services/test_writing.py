@@ -8,7 +8,7 @@ import pytest
 
 from helpers.benches import sample_parts, workspace
 from reverie.errors import MendableError
-from reverie.homes.base import WriterWishes
+from reverie.homes.agents import WriterWishes
 from reverie.log_level import wanted_level
 from reverie.services.instructions import own_instructions
 from reverie.services.models import Models

@@ -21,7 +21,7 @@ from reverie.context.desk import AGENTS, assemble, gather
 from reverie.context.facts import Facts
 from reverie.context.seen import Glances, Since, since
 from reverie.context.view import ContextView
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import TreeUpdate
 from reverie.ui.shown import visible

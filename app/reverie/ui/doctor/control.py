@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reverie.clock import Clock
     from reverie.doctor.facts import Desk
     from reverie.doctor.findings import Finding
-    from reverie.homes.base import ScopeContext
+    from reverie.homes.scopes import ScopeContext
     from reverie.ui.doctor.tab import DoctorTab
     from reverie.ui.session import HomeSession
 

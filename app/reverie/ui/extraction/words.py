@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QCoreApplication
 
-from reverie.homes.base import StatusLine
+from reverie.homes.agents import StatusLine
 from reverie.ui import words
 from reverie.ui.shown import visible
 

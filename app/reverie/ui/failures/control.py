@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, Slot
 
 from reverie.errors import MendableError
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.paths import memory_path
 from reverie.services.failures import FailuresView, LessonView, Repeated
 from reverie.ui.failures.dialogs import MergeRecordsDialog, ResolutionDialog

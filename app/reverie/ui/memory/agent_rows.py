@@ -19,7 +19,7 @@ from reverie.ui.theme import GAP, SIGN_CONTRAST, UNIT, readable, theme_of
 from reverie.ui.words import tr
 
 if TYPE_CHECKING:
-    from reverie.homes.base import StatusLine
+    from reverie.homes.agents import StatusLine
 
 _SIGNS = {"ok": "check", "running": "refresh", "warn": "warning", "fail": "error"}
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from reverie.errors import MendableError
-from reverie.homes.base import ScopeContext
+from reverie.homes.scopes import ScopeContext
 from reverie.ui.jobs import JobControl, Lane, Ticket
 
 if TYPE_CHECKING:

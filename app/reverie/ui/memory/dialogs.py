@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.paths import ROOT
 from reverie.ui import words
 from reverie.ui.labels import WrapLabel

@@ -35,7 +35,7 @@ from reverie.ui.shown import human_size
 from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
 
 if TYPE_CHECKING:
-    from reverie.homes.base import Caps
+    from reverie.homes.scopes import Caps
     from reverie.ui.actions import Actions
 
 _MEASURE_MS = 120

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from reverie.homes.base import Companion, ScopeContext
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import ScopeContext
 
 if TYPE_CHECKING:
     from reverie.services.views import FileText

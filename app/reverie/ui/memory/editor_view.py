@@ -22,7 +22,7 @@ from reverie.ui.memory.newlines import smallest_edit
 from reverie.ui.memory.source_view import SourceView
 
 if TYPE_CHECKING:
-    from reverie.homes.base import Caps
+    from reverie.homes.scopes import Caps
     from reverie.ui.actions import Actions
     from reverie.ui.memory.documents import OpenFile
     from reverie.ui.memory.find_bar import FindBar

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from reverie.homes.base import EDITABLE, FileRule, Scope, ScopeRoot
+from reverie.homes.scopes import EDITABLE, FileRule, Scope, ScopeRoot
 
 if TYPE_CHECKING:
     from reverie.homes.base import Home

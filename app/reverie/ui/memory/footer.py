@@ -14,7 +14,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui import words
 from reverie.ui.buttons import FitToolButton
 from reverie.ui.icons import Icons
@@ -26,7 +26,7 @@ from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
 
 if TYPE_CHECKING:
-    from reverie.homes.base import StatusLine
+    from reverie.homes.agents import StatusLine
     from reverie.services.models import Choice
     from reverie.services.views import StatusView
 

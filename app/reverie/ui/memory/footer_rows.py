@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui import words
 from reverie.ui.labels import WrapLabel
 from reverie.ui.shown import as_tooltip, visible

@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QGuiApplication
 
 from reverie.errors import MendableError
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.moving import MovePlan, numbered, plan_moves
 from reverie.memory.paths import ROOT
 from reverie.ui import words

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.moving import MovePlan, numbered, plan_moves
 from reverie.memory.paths import ROOT
 from reverie.ui import words

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui.shown import visible
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from reverie.homes.base import Companion, Scope
+from reverie.homes.listing import Companion
+from reverie.homes.scopes import Scope
 from reverie.memory.paths import ROOT, parse_memory_path, utf16_key
 from reverie.ui.rows import Node, shared
 

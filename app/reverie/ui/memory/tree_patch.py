@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.ui.memory.tree_nodes import Arrangement, FileData, Listed, MemoryTree, Source
 from reverie.ui.rows import Node
 

@@ -32,7 +32,7 @@ from reverie.ui.theme import GAP, MARGIN, SIGN_CONTRAST, CalmSelection, readable
 from reverie.ui.transcripts import words
 
 if TYPE_CHECKING:
-    from reverie.homes.base import AgentJob
+    from reverie.homes.agents import AgentJob
     from reverie.ui.session import HomeSession
 
 _SIGNS = {"done": "check", "running": "refresh", "failed": "error", "stale": "warning", "waiting": "runs"}

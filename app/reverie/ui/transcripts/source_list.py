@@ -39,7 +39,7 @@ from reverie.ui.traces.search_field import SearchField
 from reverie.ui.transcripts import words
 
 if TYPE_CHECKING:
-    from reverie.homes.base import Source
+    from reverie.homes.listing import Source
 
 Index = QModelIndex | QPersistentModelIndex
 _WIDTHS = (360, 150, 110, 76, 130)

@@ -26,7 +26,7 @@ from reverie.ui.transcripts.source_list import SourceList
 from reverie.ui.transcripts.view import TranscriptView
 
 if TYPE_CHECKING:
-    from reverie.homes.base import Source
+    from reverie.homes.listing import Source
     from reverie.ui.session import HomeSession
 
 LIST_MS = 10_000

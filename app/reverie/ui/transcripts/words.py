@@ -9,7 +9,7 @@ import json
 
 from PySide6.QtCore import QCoreApplication
 
-from reverie.homes.base import Source
+from reverie.homes.listing import Source
 from reverie.transcripts.paging import Facts
 from reverie.transcripts.reading import Message, ToolUse
 from reverie.ui import words

@@ -38,7 +38,7 @@ from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP, MARGIN, UNIT
 
 if TYPE_CHECKING:
-    from reverie.homes.base import ScopeContext
+    from reverie.homes.scopes import ScopeContext
     from reverie.services.duplicates import DuplicateFile, DuplicateGroup, DuplicateReport, Progress
     from reverie.services.workbench import Workbench
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Slot
 
 from reverie.errors import MendableError
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.memory.paths import ROOT
 from reverie.ui import words
 from reverie.ui.icons import Icons
@@ -20,7 +20,7 @@ from reverie.ui.memory.tree_nodes import CompanionData, parse_shown, path_of
 from reverie.ui.session import HomeSession, Lanes
 
 if TYPE_CHECKING:
-    from reverie.homes.base import ScopeContext
+    from reverie.homes.scopes import ScopeContext
     from reverie.services.timeline_views import RestorePlan
     from reverie.services.views import Undo
     from reverie.ui.memory.history.restore_dialog import RestoreDialog

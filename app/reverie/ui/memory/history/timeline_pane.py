@@ -20,7 +20,7 @@ from reverie.ui.memory.history.reader import Reader
 from reverie.ui.theme import UNIT
 
 if TYPE_CHECKING:
-    from reverie.homes.base import ScopeContext
+    from reverie.homes.scopes import ScopeContext
     from reverie.services.timeline import TimelineDesk
     from reverie.services.timeline_views import Target, TimelinePage, TimelinePoint, Who
     from reverie.services.workbench import Workbench

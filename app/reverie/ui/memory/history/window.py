@@ -31,7 +31,7 @@ from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN, UNIT
 
 if TYPE_CHECKING:
-    from reverie.homes.base import ScopeContext
+    from reverie.homes.scopes import ScopeContext
     from reverie.services.timeline_views import RestorePlan, TimelinePoint
     from reverie.services.workbench import Workbench
 

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.homes.base import Scope
+from reverie.homes.scopes import Scope
 from reverie.services.orphan_views import OrphansView, StoreView
 from reverie.ui import words
 from reverie.ui.buttons import FitPushButton

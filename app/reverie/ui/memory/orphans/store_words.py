@@ -9,7 +9,7 @@ from reverie.ui.shown import visible
 from reverie.ui.words import tr
 
 if TYPE_CHECKING:
-    from reverie.homes.base import LostStore
+    from reverie.homes.listing import LostStore
 
 
 def orphan_title(store: LostStore) -> str:

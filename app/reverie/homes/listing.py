@@ -1,0 +1,139 @@
+"""What a home lists: projects with their workspaces, transcripts, companions, stores that nobody owns, and
+what to watch. Values only.
+
+Threading: immutable, so any thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """One workspace as the home lists it. `project_paths` has 0, 1 or more entries; `bucket` is where it is
+    listed; `sub_project` is the part of the bucket's project it works in."""
+
+    id: str
+    name: str
+    title: str
+    path: str
+    bucket: str
+    project_paths: tuple[str, ...]
+    multi_project: bool
+    archived: bool = False
+    parent_id: str | None = None
+    created_at: str = ""
+    sub_project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project bucket with its workspaces (those of sub-projects merged in), in the home's own order."""
+
+    path: str
+    name: str
+    workspaces: tuple[Workspace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A transcript that one may open. `title` empty: not known without reading it. `updated_at` (UTC ms) and
+    `size` (bytes) are as the directory says; `state`: what is special about it in a few words; `under`: the
+    id of the one it was a part of, empty for none."""
+
+    id: str
+    kind: Literal["session", "rollout", "sub-agent"]
+    path: Path
+    title: str = ""
+    project_path: str | None = None
+    updated_at: int | None = None
+    size: int = 0
+    state: str = ""
+    archived: bool = False
+    under: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A file the agent loads beside its memories: shown and editable, never touched by a dream. It may lie
+    outside of the home. `note` is a sentence on when the agent loads it; empty for always. `read_only`: why
+    it is only shown, as a sentence; empty for one that may be edited."""
+
+    scope: Scope
+    path: Path
+    label: str
+    exists: bool
+    note: str = ""
+    read_only: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A store that no project or workspace of the home points at."""
+
+    kind: Literal["project", "workspace", "older-layout"]
+    directory: Path
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LostStore:
+    """A store that nobody works on any more, with all that the home knows of it.
+
+    `missing-project`: the home lists its project, whose directory is not there now; the other kinds are those
+    of `Orphan`. `name`: what its project was called, where that can be told. `scope`: where its files belong.
+    `context` reaches it through the store under `root`; both None: it lies outside of the scope roots, is in
+    no history, and can only be read. `flat`: of `directory` only the notes directly in it. `owner`: the
+    listed project that its name, or the home, proves it to be of. `former_path`: where its project once was,
+    as `former_source` (a file of the home) still says; `checkouts`: where its repository was, that included.
+    """
+
+    kind: Literal["project", "workspace", "missing-project", "older-layout"]
+    directory: Path
+    label: str
+    scope: Scope
+    root: ScopeRoot | None = None
+    context: ScopeContext | None = None
+    name: str = ""
+    flat: bool = False
+    owner: str = ""
+    former_path: str = ""
+    former_source: str = ""
+    checkouts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedPlace:
+    """Entries directly inside one directory whose changes matter: those named, or all. Below the memory roots
+    everything matters; those come from `Home.roots` and are not repeated here. Nothing here need exist."""
+
+    directory: Path
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """Where the transcript of one workspace lies: `files` inside `directory`, the one that grows last."""
+
+    workspace_id: str
+    directory: Path
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HomeContents:
+    """What a home lists: read in one go, so that it is consistent in itself. `problems` are sentences on what
+    was skipped and why (one bad entry never hides the others)."""
+
+    projects: tuple[Project, ...]
+    orphans: tuple[Orphan, ...] = ()
+    problems: tuple[str, ...] = field(default=())
+
+    def workspaces(self) -> tuple[Workspace, ...]:
+        return tuple(workspace for project in self.projects for workspace in project.workspaces)

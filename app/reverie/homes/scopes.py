@@ -1,0 +1,115 @@
+"""Scopes: where memories live in a home, who may change them, and within which limits.
+
+Every agent's home speaks of its memories in these words; nothing here knows an agent. Values only.
+
+Threading: immutable, so any thread.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from reverie.errors import Unavailable
+
+COMPANIONS = "companions"
+"""The key under which the files that an agent loads beside its memories are kept in history and journals;
+their root is the home itself."""
+
+
+class Scope(StrEnum):
+    """What a memory belongs to."""
+
+    GLOBAL = "global"
+    PROJECT = "project"
+    WORKSPACE = "workspace"
+
+
+class ScopeUnavailable(Unavailable):
+    """The scope does not exist for this context, and why. `gap` tells the two reasons apart."""
+
+    def __init__(
+        self, scope: Scope, gap: ProjectGap | None, title: str, *, cause: str, next_step: str = ""
+    ) -> None:
+        super().__init__(title, cause=cause, next_step=next_step)
+        self.scope = scope
+        self.gap = gap
+
+
+class ProjectGap(StrEnum):
+    """Why a context has no project scope."""
+
+    NO_PROJECT = "no-project"
+    MULTI_PROJECT = "multi-project"
+    UNKNOWN = "unknown"
+    """What the home lists cannot be read at the moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The limits of one agent. Bytes are UTF-8 bytes, chars UTF-16 code units."""
+
+    file_bytes: int
+    files_per_scope: int
+    description_chars: int
+    description_prefix_bytes: int
+    view_depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeContext:
+    """The ids that turn a memory path into a file. Exactly one of `project_path` and `project_gap` is set.
+    `store`: the key of a project store that nobody owns, reached as the project scope; such a context comes
+    from `Home.lost_stores` only."""
+
+    workspace_id: str | None
+    project_path: str | None
+    project_gap: ProjectGap | None = None
+    store: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRoot:
+    """One directory of memories. `key` names it inside its home for ever: `global`, `project/<dirName>`,
+    `workspace/<id>`. `usage_prefix` begins the logical keys of its files; None where nobody knows the
+    owner. `without`: what this regular expression matches in full, by its path below the directory, belongs
+    to other roots or is the agent's housekeeping, with all below it; empty for none. `private`: what is made
+    in it, and the root itself, is for its owner only. `newest`: the agent looks through so many of its notes,
+    those changed last, an index not counted; 0 for all of them."""
+
+    scope: Scope
+    key: str
+    directory: Path
+    usage_prefix: str | None
+    without: str = ""
+    private: bool = False
+    newest: int = 0
+
+    def leaves_out(self, rel: str) -> bool:
+        """Whether `rel` is none of this root's memories."""
+        if not self.without:
+            return False
+        parts = rel.split("/")
+        paths = ("/".join(parts[:length]) for length in range(1, len(parts) + 1))
+        return any(re.fullmatch(self.without, path) for path in paths)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRule:
+    """Who may change a file of a memory root. `generated`: the agent makes it anew, so that an edit would be
+    lost; `read-only`: it is not ours to change, for example a record or what a server keeps. `sentence` says
+    so to a person; empty for `editable`. Reverie's own runs obey it like people."""
+
+    kind: Literal["editable", "generated", "read-only"] = "editable"
+    sentence: str = ""
+
+
+EDITABLE = FileRule()
+
+
+FileRole = Literal["memory", "index", "notes", "log"]
+"""What a file is to a dream. `index`: lists the others and follows them; never merged, renamed or deleted.
+`notes`: those of one session, `log`: what the agent wrote down of a day; no dream touches either."""
