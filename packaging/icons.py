@@ -2,9 +2,9 @@
 
     python packaging/icons.py DIRECTORY
 
-writes `hicolor/<size>x<size>/apps/reverie.png` and `hicolor/scalable/apps/reverie.svg` (freedesktop's icon
-theme), `reverie.ico` (Windows) and `reverie.icns` (macOS). Nothing of it is in the repository: it is made at
-each build.
+writes `hicolor/<size>x<size>/apps/ID.png` and `hicolor/scalable/apps/ID.svg` (freedesktop's icon theme; ID is
+that of the program), `reverie.ico` (Windows) and `reverie.icns` (macOS). Nothing of it is in the repository:
+it is made at each build.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# What desktops know the program by: menu entry, icon, AppStream, the window's own name.
+PROGRAM_ID = "org.reverie_memory.reverie"
 DRAWING = ROOT / "resources" / "icons" / "reverie.svg"
 SIZES = (16, 22, 24, 32, 48, 64, 96, 128, 256, 512)
 ICO_SIZES = (16, 24, 32, 48, 64, 128, 256)
@@ -41,10 +43,10 @@ def write_icons(directory: Path, drawing: Path = DRAWING) -> None:
     for size, png in pngs.items():
         folder = theme / f"{size}x{size}" / "apps"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "reverie.png").write_bytes(png)
+        (folder / f"{PROGRAM_ID}.png").write_bytes(png)
     scalable = theme / "scalable" / "apps"
     scalable.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(drawing, scalable / "reverie.svg")
+    shutil.copyfile(drawing, scalable / f"{PROGRAM_ID}.svg")
     (directory / "reverie.ico").write_bytes(ico({size: pngs[size] for size in ICO_SIZES}))
     (directory / "reverie.icns").write_bytes(icns(pngs))
 

@@ -29,6 +29,7 @@ from pathlib import Path
 import dev
 import package_check
 from dev import ROOT, Stop, say
+from icons import PROGRAM_ID
 
 Words = list[str | Path]
 
@@ -36,6 +37,8 @@ DIST = ROOT / "dist"
 BUILD = ROOT / "build"
 PACKAGING = ROOT / "packaging"
 BUILD_VENV = BUILD / "venv"
+MENU_ENTRY = PACKAGING / f"{PROGRAM_ID}.desktop"
+INFORMATION = PACKAGING / f"{PROGRAM_ID}.metainfo.xml"
 DEB_SECTION = "devel"
 # No libraries, so `ldd` does not name them: fonts and where they are, and the layouts of keyboards.
 DEB_DATA = ("fontconfig-config", "xkb-data")
@@ -191,9 +194,8 @@ def _validate() -> None:
         raise Stop(f"To validate the menu entry: sudo apt-get install -y {' '.join(packages)}")
     if packages:
         dev.apt_install(packages)
-    entry, information = PACKAGING / "reverie.desktop", PACKAGING / "reverie.metainfo.xml"
-    dev.must("desktop-file-validate", ["desktop-file-validate", entry], "The menu entry is not valid.")
-    words: Words = ["appstreamcli", "validate", "--no-net", information]
+    dev.must("desktop-file-validate", ["desktop-file-validate", MENU_ENTRY], "The menu entry is not valid.")
+    words: Words = ["appstreamcli", "validate", "--no-net", INFORMATION]
     dev.must("appstreamcli validate", words, "The AppStream information is not valid.")
 
 
@@ -204,8 +206,8 @@ def _lay_out(tree: Path) -> None:
     (tree / "usr/bin/reverie").symlink_to("../lib/reverie/reverie")
     shutil.copytree(BUILD / "icons" / "hicolor", tree / "usr/share/icons/hicolor")
     places = {
-        PACKAGING / "reverie.desktop": "usr/share/applications/reverie.desktop",
-        PACKAGING / "reverie.metainfo.xml": "usr/share/metainfo/org.reverie_memory.reverie.metainfo.xml",
+        MENU_ENTRY: f"usr/share/applications/{MENU_ENTRY.name}",
+        INFORMATION: f"usr/share/metainfo/{INFORMATION.name}",
         ROOT / "LICENSE": "usr/share/doc/reverie/copyright",
         ROOT / "README.md": "usr/share/doc/reverie/README.md",
         ROOT / "CHANGELOG.md": "usr/share/doc/reverie/CHANGELOG.md",

@@ -22,8 +22,7 @@ from reverie.ui import app
 
 PACKAGING = Path(dev.__file__).parent
 PROJECT = tomllib.loads((dev.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-DESKTOP = PACKAGING / "reverie.desktop"
-METAINFO = PACKAGING / "reverie.metainfo.xml"
+DESKTOP, METAINFO = package.MENU_ENTRY, package.INFORMATION
 
 
 def desktop() -> configparser.ConfigParser:
@@ -43,7 +42,6 @@ def test_the_desktop_file_is_the_one_the_window_names_and_starts_the_script() ->
     entry = desktop()["Desktop Entry"]
     assert f'setDesktopFileName("{DESKTOP.stem}")' in Path(app.__file__).read_text(encoding="utf-8")
     assert entry["Exec"] in PROJECT["project"]["scripts"]
-    assert entry["Icon"] == icons.DRAWING.stem
     metainfo = ElementTree.parse(METAINFO)
     assert metainfo.findtext("launchable") == DESKTOP.name
     assert metainfo.findtext("provides/binary") == entry["Exec"]
@@ -59,6 +57,24 @@ def test_the_validators_of_the_desktop_find_nothing_where_they_are_installed(wor
     if shutil.which(words[0]) is not None:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_desktops_know_the_program_by_one_id_everywhere() -> None:
+    """A reverse domain: menu entry, icon, AppStream, the window, macOS and what the wheel installs."""
+    found = ElementTree.parse(METAINFO)
+    assert re.fullmatch(r"[a-z]+(\.[a-z][a-z0-9_]*){2,}", icons.PROGRAM_ID)
+    assert (
+        found.findtext("id")
+        == icons.PROGRAM_ID
+        == DESKTOP.stem
+        == METAINFO.name.removesuffix(".metainfo.xml")
+    )
+    assert desktop()["Desktop Entry"]["Icon"] == found.findtext("icon") == icons.PROGRAM_ID
+    assert f'bundle_identifier="{icons.PROGRAM_ID}"' in (PACKAGING / "reverie.spec").read_text("utf-8")
+    shared = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    assert {Path(place).name for place in shared.values()} == {
+        f"{icons.PROGRAM_ID}{ending}" for ending in (".desktop", ".metainfo.xml", ".svg")
+    }
 
 
 def test_no_text_for_a_software_centre_promises_that_everything_stays_here() -> None:
@@ -99,11 +115,12 @@ def test_icons_come_in_every_usual_size_from_one_drawing(tmp_path: Path, qapp: o
 
     icons.write_icons(tmp_path)
     for size in icons.SIZES:
-        image = QImage(str(tmp_path / f"hicolor/{size}x{size}/apps/reverie.png"))
+        image = QImage(str(tmp_path / f"hicolor/{size}x{size}/apps/{icons.PROGRAM_ID}.png"))
         assert (image.width(), image.height()) == (size, size)
         assert image.pixelColor(0, 0).alpha() == 0, "the ground is clear"
         assert image.pixelColor(size // 2, size // 2).alpha() == 255
-    assert (tmp_path / "hicolor/scalable/apps/reverie.svg").read_bytes() == icons.DRAWING.read_bytes()
+    drawing = tmp_path / f"hicolor/scalable/apps/{icons.PROGRAM_ID}.svg"
+    assert drawing.read_bytes() == icons.DRAWING.read_bytes()
     assert QImageReader(str(tmp_path / "reverie.ico")).imageCount() == len(icons.ICO_SIZES)
     assert not QImage(str(tmp_path / "reverie.icns")).isNull()
 

@@ -114,7 +114,7 @@ def make_application() -> QApplication:
     application = existing if isinstance(existing, QApplication) else QApplication(["reverie"])
     application.setApplicationName("reverie")
     application.setApplicationDisplayName("Reverie")
-    application.setDesktopFileName("reverie")
+    application.setDesktopFileName("org.reverie_memory.reverie")
     # A worker that computes in Python keeps the interpreter for this long at a time, and painting asks for it
     # hundreds of times: the default of 5 ms is felt.
     sys.setswitchinterval(SWITCH_S)
