@@ -171,7 +171,7 @@ def test_a_page_is_asked_for_once_until_its_answer_is_there(qtbot: object) -> No
     assert not model.canFetchMore(root)
 
 
-def test_a_companion_has_a_history_and_no_restore(windows: Windows, home: Path) -> None:
+def test_a_companion_has_a_history_and_is_restored_from_it(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     model = driver.tab.model
     for scope in range(model.rowCount()):
@@ -191,7 +191,16 @@ def test_a_companion_has_a_history_and_no_restore(windows: Windows, home: Path) 
     driver.until(lambda: window.is_read and bool(told(window)))
     assert told(window) == ["you", "outside"]
     assert window.title.text() == str(home / "AGENTS.md")
-    assert not window.restore.isEnabled()
     window.timeline.points.select_rows([0])
     driver.until(lambda: window.is_read)
     assert "+typed by hand" in window.pages.diff.toPlainText()
+    window.timeline.points.select_rows([1])
+    driver.until(lambda: window.is_read)
+    window.restore.click()
+    driver.until(lambda: driver.tab.history.dialog is not None)
+    driver.tab.history.dialog.agree.click()
+    driver.until(lambda: "typed by hand" not in (home / "AGENTS.md").read_text())
+    driver.settle()
+    driver.tab.edits.undo()
+    driver.until(lambda: "typed by hand" in (home / "AGENTS.md").read_text())
+    driver.settle()

@@ -3,13 +3,14 @@ run.
 
 The home says which there are: files inside of it, and files of a project, which lie outside. The same
 containment and compare-and-swap apply as for memories, below the home or, outside of it, the file's own
-directory; the history keeps the version before (`memory.companion_places`).
+directory; the history keeps the version before (`memory.companion_places`). An older version comes back by
+the same way, and that is taken back by an `Undo` like any change by hand.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +19,12 @@ from reverie.files.lock import file_lock
 from reverie.files.rooted import RootedDirectory
 from reverie.files.watch_plan import WatchTarget
 from reverie.homes.listing import Companion
+from reverie.homes.scopes import ScopeContext
 from reverie.memory.companion_places import companion_place
 from reverie.memory.store import sha256_of_bytes, sha256_of_text
 from reverie.services.parts import HomeParts
 from reverie.services.texts import file_text
-from reverie.services.views import FileText
+from reverie.services.views import FileText, HandChange, Undo, UndoFile
 
 
 class CompanionFiles:
@@ -43,22 +45,78 @@ class CompanionFiles:
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
         """Compare-and-swap; `None` and the hash of the empty text both create a missing file. Bytes that are
         no valid UTF-8 are never rewritten, nor is what is only shown."""
+        data = _encoded(companion, content)
+        expected = sha256_of_text("") if expected_sha256 is None else expected_sha256
+        self._write(companion, data, expected)
+        return self.read(companion)
+
+    def restore(self, context: ScopeContext, changes: Sequence[HandChange]) -> Undo:
+        """Give a companion the bytes that the history has of it: one change, its path the file's, its hash
+        that of what a person saw there. Raises `Conflict` where something else stands there by now."""
+        if len(changes) != 1:
+            raise StoreError("There is nothing to change.", next_step="Choose another point.")
+        (change,) = changes
+        companion = self._at(context, change.path)
+        files, rel = self._place(companion)
+        entry = files.entry(rel)
+        data = change.after or b""
+        commit = self._write(companion, data, change.expected_sha256 or sha256_of_text(""), change.mode)
+        file = UndoFile(
+            change.path,
+            change.expected_sha256,
+            sha256_of_bytes(data),
+            None if entry is None else entry.mode & 0o777,
+        )
+        return Undo("companion", context, change.path, commit=commit, files=(file,))
+
+    def undo(self, undo: Undo) -> str:
+        """Take a restore back; what was not there before it goes again. Raises `Conflict` where it changed
+        since."""
+        (file,) = undo.files
+        companion = self._at(undo.context, file.path)
+        if file.before_sha256 is None:
+            self._remove(companion, file.after_sha256)
+            return f"{companion.label} is gone again."
+        place = companion_place(self._parts.home.root, self._kept(companion))
+        before = self._parts.snapshots.history.read(undo.commit, place.key, place.rel)
+        if before is None or sha256_of_bytes(before) != file.before_sha256:
+            raise StoreError(f"The history holds no {file.path}.", next_step="Look at its history.")
+        self._write(companion, before, file.after_sha256 or "", file.mode)
+        return f"{companion.label} is as before."
+
+    def _remove(self, companion: Companion, expected: str | None) -> None:
+        """Set aside, look at what was taken, and only then let it go: a compare-and-swap."""
+        files, rel = self._place(companion)
+        folder, slash, name = rel.rpartition("/")
+        aside = f"{folder}{slash}.{name}.reverie-aside"
+        with file_lock(self._parts.profile.locks, companion.path):
+            if sha256_of_bytes(files.read(rel)) != expected:
+                raise _changed(companion)
+            files.rename(rel, aside)
+            if sha256_of_bytes(files.read(aside)) != expected:
+                files.rename(aside, rel)
+                raise _changed(companion)
+            files.remove(aside)
+        self._parts.snapshots.record_companion(companion.path, actor="user", source="by hand")
+
+    def _at(self, context: ScopeContext, path: str) -> Companion:
+        for companion in self._parts.home.companions(context):
+            if path in (str(companion.path), str(self._kept(companion))):
+                return companion
+        raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
+
+    def _write(self, companion: Companion, data: bytes, expected: str, mode: int | None = None) -> str:
+        """Compare-and-swap with the version before and after in the history; the commit of that before."""
         if companion.read_only:
             raise StoreError(
                 f"{companion.label} was not written.", cause=companion.read_only, reason="read-only"
             )
         files, rel = self._place(companion)
-        data = _encoded(companion, content)
-        expected = sha256_of_text("") if expected_sha256 is None else expected_sha256
 
         def compare(current: bytes | None) -> None:
             # Bytes that are no valid text have another hash than what is shown of them, and so stay.
             if sha256_of_bytes(current or b"") != expected:
-                raise Conflict(
-                    f"{companion.label} was not written:",
-                    cause="it changed meanwhile.",
-                    next_step="Compare, then save again.",
-                )
+                raise _changed(companion)
             self._parts.actors.record(
                 companion.path, sha256_of_bytes(data), actor="user", run_id=None, at_ms=self._parts.clock()
             )
@@ -66,19 +124,14 @@ class CompanionFiles:
         with file_lock(self._parts.profile.locks, companion.path):
             kept = self._kept(companion)
             self._parts.snapshots.record_companion(kept, actor="outside", source="before a change")
-            files.write(rel, data, before_replace=compare)
+            commit = self._parts.snapshots.history.head() or ""
+            files.write(rel, data, before_replace=compare, mode=mode)
         self._parts.snapshots.record_companion(kept, actor="user", source="by hand")
-        return self.read(companion)
+        return commit
 
-    def _kept(self, companion: Companion) -> Path:
-        """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
-        path = companion.path
-        if not path.is_symlink():
-            return path
-        real = Path(os.path.realpath(path))
-        return (
-            path.parent / real.relative_to(os.path.realpath(path.parent)) if _is_below(real, path) else path
-        )
+    @staticmethod
+    def _kept(companion: Companion) -> Path:
+        return kept_file(companion.path)
 
     def _place(self, companion: Companion) -> tuple[RootedDirectory, str]:
         place = companion_place(self._parts.home.root, companion.path)
@@ -92,6 +145,14 @@ class CompanionFiles:
         return RootedDirectory(place.directory), place.rel
 
 
+def kept_file(path: Path) -> Path:
+    """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
+    if not path.is_symlink():
+        return path
+    real = Path(os.path.realpath(path))
+    return path.parent / real.relative_to(os.path.realpath(path.parent)) if _is_below(real, path) else path
+
+
 def _is_below(real: Path, link: Path) -> bool:
     return real.is_relative_to(os.path.realpath(link.parent))
 
@@ -103,6 +164,14 @@ def companion_targets(companions: Iterable[Companion], watched: Collection[Path]
         if companion.path.parent not in watched:
             names.setdefault(companion.path.parent, []).append(companion.path.name)
     return [WatchTarget(directory, recursive=False, only=tuple(only)) for directory, only in names.items()]
+
+
+def _changed(companion: Companion) -> Conflict:
+    return Conflict(
+        f"{companion.label} was not written:",
+        cause="it changed meanwhile.",
+        next_step="Compare, then save again.",
+    )
 
 
 def _encoded(companion: Companion, content: str) -> bytes:

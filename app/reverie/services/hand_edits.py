@@ -145,6 +145,10 @@ class HandEdits:
         place by now; what was changed since is left then."""
         if undo.steps:
             return self._undo_steps(undo)
+        if undo.kind == "companion":
+            from reverie.services.companions import CompanionFiles
+
+            return CompanionFiles(self._parts).undo(undo)
         if undo.files:
             count = self._changes.undo(undo)
             if undo.kind == "move" and undo.count == 1:

@@ -24,6 +24,7 @@ from reverie.memory.companion_places import companion_place, is_of_companions
 from reverie.memory.diff import is_binary, unified
 from reverie.memory.history_log import Cursor, LogEntry, Place
 from reverie.memory.paths import ROOT, memory_path, utf16_key
+from reverie.services.companions import kept_file
 from reverie.services.parts import rooted_files
 from reverie.services.timeline_disk import OnDisk, files_at, inner_of, joined, name_problem
 from reverie.services.timeline_views import (
@@ -82,7 +83,7 @@ class TimelineDesk:
     def _companion(self, context: ScopeContext, path: str) -> Target:
         for companion in self._parts.home.companions(context):
             if str(companion.path) == path:
-                place = companion_place(self._parts.home.root, companion.path)
+                place = companion_place(self._parts.home.root, kept_file(companion.path))
                 self._beside[place.key] = place.directory
                 return Target(context, companion.scope, path, Place(place.key, place.rel), beside=True)
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
@@ -242,11 +243,6 @@ class TimelineDesk:
         name of today; one that is gone, where it stood then."""
         if state.commit in (None, NOW):
             raise StoreError("There is nothing to bring back.", next_step="Choose another point.")
-        if target.beside:
-            raise StoreError(
-                f"{target.path} is no memory and is not restored.",
-                next_step="Open it, and take what is missing from its history.",
-            )
         commit = str(state.commit)
         place = self._destination(target, state)
         current: dict[str, str | None] = {}
@@ -265,7 +261,9 @@ class TimelineDesk:
             if blobs.get(inner) == wanted[inner]:
                 same += 1
                 continue
-            why = "It was too large for the history." if versions[rel].omitted else name_problem(path)
+            why = (
+                "It was too large for the history." if versions[rel].omitted else self._problem(target, path)
+            )
             if why:
                 refused.append((path, why))
                 continue
@@ -283,7 +281,7 @@ class TimelineDesk:
         newer = tuple(
             PlannedFile(self._path_of(place, inner), "delete", None, current[inner])
             for inner in sorted(current, key=utf16_key)
-            if inner not in wanted and not name_problem(self._path_of(place, inner))
+            if inner not in wanted and not target.beside and not name_problem(self._path_of(place, inner))
         )
         path = self._path_of(place, "")
         return RestorePlan(target, state, path, tuple(files), newer, tuple(refused), same)
@@ -298,6 +296,13 @@ class TimelineDesk:
         if remove_newer:
             made += [HandChange(file.path, None, file.expected_sha256) for file in plan.newer]
         return made, {file.path: True for file in plan.files if file.pinned}
+
+    def _problem(self, target: Target, path: str) -> str:
+        """Why nothing can be brought back to this path; empty where it can."""
+        if not target.beside:
+            return name_problem(path)
+        beside = self._parts.home.companions(target.context)
+        return next((each.read_only for each in beside if str(each.path) == target.path), "")
 
     def _bytes(self, file: PlannedFile) -> bytes:
         content = self._history.blob(file.blob or "")

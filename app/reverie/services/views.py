@@ -318,7 +318,7 @@ class Undo:
     them. `count`: how many things a person would say were changed; `record`: what takes a
     record's change back."""
 
-    kind: Literal["delete", "rename", "pin", "move", "merge", "restore", "record"]
+    kind: Literal["delete", "rename", "pin", "move", "merge", "restore", "record", "companion"]
     context: ScopeContext
     path: str
     new_path: str = ""

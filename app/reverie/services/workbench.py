@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from reverie.services.reviews import ReviewDesk
     from reverie.services.seen import SeenLog
     from reverie.services.timeline import TimelineDesk
+    from reverie.services.timeline_views import RestorePlan
     from reverie.services.traces import TraceDesk
     from reverie.services.transcripts import TranscriptDesk
     from reverie.services.trash import TrashDesk
@@ -179,6 +180,15 @@ class Workbench:
     ) -> Undo:
         """Several files as one: all of it or nothing. Raises `Conflict` when one is not as expected."""
         return self._changes.apply(context, changes, kind=kind, subject=subject, pins=pins)
+
+    def restore(self, plan: RestorePlan, *, remove_newer: bool = False) -> Undo:
+        """Bring back what a plan of `timeline` says. Raises `Conflict` where something changed since."""
+        changes, pins = self.timeline.changes(plan, remove_newer=remove_newer)
+        context = plan.target.context
+        if plan.target.beside:
+            return self._companions.restore(context, changes)
+        subject = f"Restored by hand: {plan.path}"
+        return self.apply_changes(context, changes, kind="restore", subject=subject, pins=pins)
 
     def undo(self, undo: Undo) -> str:
         """Take a hand edit back; a sentence on what came back. Raises `Conflict` if the place is taken."""

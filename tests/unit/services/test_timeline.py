@@ -20,6 +20,7 @@ from reverie.services.parts import HomeParts
 from reverie.services.timeline import TimelineDesk
 from reverie.services.timeline_views import RestorePlan, Target, TimelinePoint
 from reverie.services.views import Undo
+from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"
 TESTING = "/memories/global/testing.md"
@@ -348,7 +349,7 @@ def test_looking_writes_nothing_in_the_home(
     assert desk.page(Target(context, target.scope, "", Place("workspace/none", ""))).points == ()
 
 
-def test_a_companion_has_a_timeline_and_lines_and_is_not_restored(
+def test_a_companion_has_a_timeline_and_lines_and_comes_back_as_it_was(
     parts: HomeParts, desk: TimelineDesk, context: ScopeContext, clock: Time
 ) -> None:
     companion = next(each for each in parts.home.companions(context) if each.path.name == "AGENTS.md")
@@ -365,7 +366,26 @@ def test_a_companion_has_a_timeline_and_lines_and_is_not_restored(
     comparison = desk.compare(points[1].after, desk.now(target))
     assert "+mine" in desk.difference(comparison, comparison.files[0])
     assert desk.blame(target).rows[-1].text == "mine"
-    with pytest.raises(StoreError, match="no memory"):
-        desk.plan(target, points[1].after)
+    bench = Workbench(parts)
+    plan = desk.plan(target, points[1].after)
+    assert [(file.path, file.verb) for file in plan.files] == [(str(companion.path), "change")]
+    undo = bench.restore(plan)
+    assert companion.path.read_text() == before.content
+    with pytest.raises(Conflict):
+        bench.restore(plan)
+    assert bench.undo(undo) == f"{companion.label} is as before."
+    assert companion.path.read_text() == before.content + "\nmine\n"
+    companion.path.unlink()
+    parts.snapshots.observe(source="the watcher", dirty=[companion.path])
+    undo = bench.restore(desk.plan(target, points[0].after))
+    assert companion.path.read_text() == before.content + "\nmine\n"
+    companion.path.write_text("by another")
+    with pytest.raises(Conflict):
+        bench.undo(undo)
+    assert companion.path.read_text() == "by another"
+    companion.path.write_text(before.content + "\nmine\n")
+    bench.undo(undo)
+    assert not companion.path.exists()
+    assert not list(companion.path.parent.glob(".*aside*"))
     with pytest.raises(StoreError):
         desk.target(context, "/etc/passwd")

@@ -122,12 +122,10 @@ class HistoryControl(QObject):
         session = self._session
         if session is None:
             return
-        workbench, context = session.workbench, plan.target.context
+        workbench = session.workbench
 
         def work() -> Undo:
-            changes, pins = workbench.timeline.changes(plan, remove_newer=remove_newer)
-            subject = f"Restored by hand: {plan.path}"
-            return workbench.apply_changes(context, changes, kind="restore", subject=subject, pins=pins)
+            return workbench.restore(plan, remove_newer=remove_newer)
 
         self._tab.edits.apply(session, "restore", work, self._on_restored, self._on_failed)
 

@@ -192,14 +192,10 @@ class HistoryWindow(QDialog):
             old, new = history_words.point_line(chosen[-1]), history_words.point_line(chosen[0])
             said = self.tr("From {old} to {new}").format(old=old, new=new)
         self.facts.say(said)
-        target = self.timeline.target
-        beside = target is not None and target.beside
-        self.restore.setEnabled(one is not None and not beside)
+        self.restore.setEnabled(one is not None)
         self.restore.say(
             self.tr("&Restore it…") if one is not None and one.gone else self.tr("&Restore…"),
-            self.tr("This file is no memory: open it, and take what is missing from here")
-            if beside
-            else self.tr("Bring back what stood there then; you see first what would change"),
+            self.tr("Bring back what stood there then; you see first what would change"),
         )
         self.restore_one.setVisible(folder)
         self.restore_one.setEnabled(one is not None and page == CONTENT and self.pages.file is not None)
