@@ -16,6 +16,7 @@ from pathlib import Path
 
 from reverie.doctor.facts import free_bytes, look_at
 from reverie.doctor.findings import Finding, Fix, State
+from reverie.doctor.installation import Installation, installation
 from reverie.doctor.machine_checks import FULL_BYTES, SCARCE_BYTES
 from reverie.doctor.words import size, some
 from reverie.errors import MendableError, mendable_from_os
@@ -34,9 +35,11 @@ def examine_self(
     profile: Profile, *, now: int, homes: int, env: Mapping[str, str] | None = None, limits: Path = _LIMITS
 ) -> tuple[Finding, ...]:
     """Every check of Reverie itself. `homes`: how many agents' homes were found."""
+    ours = installation()
     found = [
         _python(),
-        _libraries(),
+        _installation(ours),
+        _libraries(ours),
         _full_text(),
         *_folders(profile),
         _settings(profile),
@@ -59,7 +62,11 @@ def _python() -> Finding:
     return Finding("python", "Python is new enough", state, f"CPython {version}, at {sys.executable}.")
 
 
-def _libraries() -> Finding:
+def _installation(ours: Installation) -> Finding:
+    return Finding("installation", "The installation is known", "pass", f"{ours.sentence} {ours.mend}")
+
+
+def _libraries(ours: Installation) -> Finding:
     title, missing, told = "The libraries are there", [], []
     for name in _LIBRARIES:
         try:
@@ -67,8 +74,7 @@ def _libraries() -> Finding:
         except importlib.metadata.PackageNotFoundError:
             missing.append(name)
     if missing:
-        evidence = f"Missing: {', '.join(missing)}. Set up again with `python3 packaging/dev.py setup`."
-        return Finding("libraries", title, "fail", evidence)
+        return Finding("libraries", title, "fail", f"Missing: {', '.join(missing)}. {ours.mend}")
     return Finding("libraries", title, "pass", ", ".join(told) + ".")
 
 
