@@ -1072,10 +1072,6 @@
         <translation>&amp;Rollouts auf einmal</translation>
     </message>
     <message>
-        <source>A model is “rules” or provider:model, such as ollama:qwen3:8b.</source>
-        <translation>Ein Modell ist „rules“ oder provider:modell, etwa ollama:qwen3:8b.</translation>
-    </message>
-    <message>
         <source>Le&amp;ft alone for</source>
         <translation>&amp;In Ruhe seit</translation>
     </message>
@@ -1637,10 +1633,6 @@
         <source>Show the r&amp;un</source>
         <translation>La&amp;uf zeigen</translation>
     </message>
-    <message>
-        <source>This file is no memory: open it, and take what is missing from here</source>
-        <translation>Diese Datei ist keine Notiz: Sie lässt sich öffnen, und was fehlt, von hier übernehmen</translation>
-    </message>
 </context>
 <context>
     <name>IndexCare</name>
@@ -2201,6 +2193,13 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>ModelPage</name>
+    <message>
+        <source>A model is “rules” or provider:model, such as ollama:qwen3:8b.</source>
+        <translation>Ein Modell ist „rules“ oder provider:modell, etwa ollama:qwen3:8b.</translation>
+    </message>
+</context>
+<context>
     <name>MoveDialog</name>
     <message>
         <source>&amp;Folder</source>
@@ -2370,10 +2369,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Keep the notes of sessions up to date</source>
         <translation>Notizen der Sitzungen aktuell &amp;halten</translation>
-    </message>
-    <message>
-        <source>A model is “rules” or provider:model, such as ollama:qwen3:8b.</source>
-        <translation>Ein Modell ist „rules“ oder provider:modell, etwa ollama:qwen3:8b.</translation>
     </message>
     <message>
         <source>At so man&amp;y tool calls</source>
@@ -3531,10 +3526,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>A memory of the project, system-1.md</source>
         <translation>Eine Notiz des Projekts, system-1.md</translation>
-    </message>
-    <message>
-        <source>A model is “rules” or provider:model, such as ollama:qwen3:8b.</source>
-        <translation>Ein Modell ist „rules“ oder provider:modell, etwa ollama:qwen3:8b.</translation>
     </message>
     <message>
         <source>A run every so many t&amp;urns</source>

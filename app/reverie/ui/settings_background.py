@@ -2,58 +2,38 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QFormLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QFormLayout, QWidget
 
 from reverie.ui.labels import WrapLabel
 from reverie.ui.settings_draft import Background
-from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.settings_page import SettingsPage, fill, number, switch
 
 MOST_RUNS = 1000
 MOST_TOKENS = 1_000_000_000
 TOKENS_STEP = 50_000
 
 
-class BackgroundPage(QWidget):
-    """`changed()`: something was edited."""
-
-    changed = Signal()
+class BackgroundPage(SettingsPage):
+    """The budgets are for editing only while something may run."""
 
     def __init__(self, home: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.switch = QCheckBox(self.tr("&Consolidate {home} in the background").format(home=home))
-        self.switch.setAccessibleName(self.switch.text().replace("&", ""))
+        self.switch = switch(self.tr("&Consolidate {home} in the background").format(home=home))
         self.what = WrapLabel(
             self.tr(
                 "When a workspace is compacted or archived, and when Reverie starts. Whatever a run changes "
                 "can be reviewed and undone, and what kept one from running is told."
             )
         )
-        self.runs = QSpinBox()
-        self.runs.setRange(0, MOST_RUNS)
-        self.runs.setAccessibleName(self.tr("Runs a day at most"))
-        self.tokens = QSpinBox()
-        self.tokens.setRange(0, MOST_TOKENS)
+        self.runs = number(0, MOST_RUNS, self.tr("Runs a day at most"))
+        self.tokens = number(0, MOST_TOKENS, self.tr("Tokens a day at most"))
         self.tokens.setSingleStep(TOKENS_STEP)
-        self.tokens.setGroupSeparatorShown(True)
-        self.tokens.setAccessibleName(self.tr("Tokens a day at most"))
-        form = QFormLayout()
-        form.setHorizontalSpacing(GAP)
-        form.setVerticalSpacing(GAP)
-        for text, control in (
+        rows = (
             (self.tr("R&uns a day at most"), self.runs),
             (self.tr("&Tokens a day at most"), self.tokens),
-        ):
-            label = QLabel(text)
-            label.setBuddy(control)
-            form.addRow(label, control)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(GAP)
-        column.addWidget(self.switch)
-        column.addWidget(self.what)
-        column.addLayout(form)
-        column.addStretch(1)
+        )
+        self.stack(self.switch, self.what, fill(QFormLayout(), rows))
         self.switch.toggled.connect(self._on_switch)
         self.runs.valueChanged.connect(self.changed)
         self.tokens.valueChanged.connect(self.changed)

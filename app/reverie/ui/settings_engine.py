@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QRadioButton,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -22,6 +21,7 @@ from reverie.ui.buttons import FitPushButton
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
 from reverie.ui.settings_draft import AUTO, RULES, Draft, is_model_name
+from reverie.ui.settings_page import SettingsPage, number
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
 
@@ -69,11 +69,10 @@ class ProbeLines(QWidget):
         self.updateGeometry()
 
 
-class EnginePage(QWidget):
-    """`test(model)` asks for a test; `changed()`: something was edited."""
+class EnginePage(SettingsPage):
+    """`test(model)` asks for a test."""
 
     test = Signal(str)
-    changed = Signal()
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -93,8 +92,8 @@ class EnginePage(QWidget):
         self.hint = WrapLabel()
         self.used = WrapLabel()
         self.results = ProbeLines(icons)
-        self.loss = _number(0, 100, self.tr(" %"), self.tr("Largest loss of a scope's lines, in percent"))
-        self.time = _number(1, 3600, self.tr(" s"), self.tr("Time limit of a run, in seconds"))
+        self.loss = number(0, 100, self.tr("Largest loss of a scope's lines, in percent"), self.tr(" %"))
+        self.time = number(1, 3600, self.tr("Time limit of a run, in seconds"), self.tr(" s"))
         self._testing = False
         self._lay_out()
         self.auto.setChecked(True)
@@ -131,20 +130,12 @@ class EnginePage(QWidget):
             label.setBuddy(control)
             limits.addWidget(label, row, 0)
             limits.addWidget(control, row, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(GAP)
-        column.addWidget(_heading(self.tr("Consolidate with")))
-        column.addWidget(self.auto)
-        column.addWidget(self.rules)
-        column.addWidget(self.model)
-        column.addLayout(line)
-        column.addLayout(below)
-        column.addWidget(self.used)
-        column.addSpacing(GAP)
-        column.addWidget(_heading(self.tr("Limits")))
-        column.addLayout(limits)
-        column.addStretch(1)
+        second = _heading(self.tr("Limits"))
+        second.setContentsMargins(0, GAP, 0, 0)
+        self.stack(
+            _heading(self.tr("Consolidate with")),
+            *(self.auto, self.rules, self.model, line, below, self.used, second, limits),
+        )
 
     # Values
 
@@ -231,14 +222,6 @@ class EnginePage(QWidget):
         self.hint.setVisible(bool(self.hint.text()))
         can_test = self.model.isChecked() and not self.problem and not self._testing
         self.test_button.setEnabled(can_test)
-
-
-def _number(least: int, most: int, suffix: str, name: str) -> QSpinBox:
-    made = QSpinBox()
-    made.setRange(least, most)
-    made.setSuffix(suffix)
-    made.setAccessibleName(name)
-    return made
 
 
 def _heading(text: str) -> QLabel:

@@ -2,63 +2,42 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QWidget
 
 from reverie.ui.labels import WrapLabel
 from reverie.ui.look import LARGEST_FONT
-from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.settings_page import SettingsPage, choice, fill, number
 from reverie.ui.window_wishes import Window
 
 _SMALLEST_FONT = 6
 
 
-class WindowPage(QWidget):
-    """`changed()`: something was edited."""
-
-    changed = Signal()
+class WindowPage(SettingsPage):
+    """The values of `window_wishes.Window`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.theme = QComboBox()
-        for key, name in (
-            ("system", self.tr("As the system")),
-            ("light", self.tr("Light")),
-            ("dark", self.tr("Dark")),
-        ):
-            self.theme.addItem(name, key)
-        self.theme.setAccessibleName(self.tr("Colours"))
-        self.font_size = QSpinBox()
+        system = self.tr("As the system")
+        self.theme = choice(
+            self.tr("Colours"),
+            ((system, "system"), (self.tr("Light"), "light"), (self.tr("Dark"), "dark")),
+        )
         # The smallest value stands for the system's size.
-        self.font_size.setRange(_SMALLEST_FONT - 1, LARGEST_FONT)
-        self.font_size.setSpecialValueText(self.tr("As the system"))
-        self.font_size.setSuffix(self.tr(" pt"))
-        self.font_size.setAccessibleName(self.tr("Font size"))
-        self.language = QComboBox()
+        self.font_size = number(_SMALLEST_FONT - 1, LARGEST_FONT, self.tr("Font size"), self.tr(" pt"))
+        self.font_size.setSpecialValueText(system)
         # Languages are named in themselves, so that who does not read the shown one finds the way back.
-        for key, name in (("system", self.tr("As the system")), ("en", "English"), ("de", "Deutsch")):
-            self.language.addItem(name, key)
-        self.language.setAccessibleName(self.tr("Language"))
+        self.language = choice(
+            self.tr("Language"), ((system, "system"), ("English", "en"), ("Deutsch", "de"))
+        )
         self.note = WrapLabel(
             self.tr("Colours and font size count at once, the language when Reverie is started next.")
         )
-        form = QFormLayout()
-        form.setHorizontalSpacing(GAP)
-        form.setVerticalSpacing(GAP)
-        for text, control in (
+        rows = (
             (self.tr("Colou&rs"), self.theme),
             (self.tr("&Font size"), self.font_size),
             (self.tr("&Language"), self.language),
-        ):
-            label = QLabel(text)
-            label.setBuddy(control)
-            form.addRow(label, control)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(GAP)
-        column.addLayout(form)
-        column.addWidget(self.note)
-        column.addStretch(1)
+        )
+        self.stack(fill(QFormLayout(), rows), self.note)
         self.theme.currentIndexChanged.connect(self.changed)
         self.font_size.valueChanged.connect(self.changed)
         self.language.currentIndexChanged.connect(self.changed)
