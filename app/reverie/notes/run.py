@@ -1,13 +1,10 @@
-"""One update of session notes: what there is to read, the engine's work on a draft, a check, one transaction.
+"""One update of session notes: what there is to read, the engine's work on a draft, a check, one transaction
+(`runs.one_file`).
 
-What a killed run left is settled before anything is read. The thinking has no effect; an update that broke
-the sections, or did not come to its end, is thrown away. Only when there is something to write is the home's
-dream lease taken, for a moment, and the change made like that of any other run: recovery first, history
-before, a durable record, journal, compare-and-swap, history after. Notes that somebody changed meanwhile get
-the same edits once more, on top of what they wrote; where those no longer fit, nothing is written.
+An update that broke the sections, or did not come to its end, is thrown away. A new file is created
+exclusively with mode 0600 in a directory with mode 0700.
 
-A new file is created exclusively with mode 0600 in a directory with mode 0700. Threading: one run, one event
-loop, blocking. Failure: `NotesRun.go` never raises for what a person can mend.
+Threading: one run, one event loop, blocking. Failure: `NotesRun.go` never raises for what a person can mend.
 """
 
 from __future__ import annotations
@@ -17,51 +14,32 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reverie.agent.account import spent
-from reverie.clock import Clock
-from reverie.errors import Busy, Conflict, MendableError, StoreError, mendable_from_os
+from reverie.errors import MendableError, StoreError, mendable_from_os
 from reverie.files.containment import EscapesRoot
 from reverie.files.directory import Directory, SwappedError
-from reverie.files.lease import Lease, LeaseHeld, Leases
+from reverie.files.lease import Lease
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.agents import NotesPlace
 from reverie.homes.base import Home
 from reverie.homes.scopes import ScopeContext
-from reverie.memory.snapshots import Snapshots
 from reverie.memory.store import sha256_of_bytes
 from reverie.notes.engine import EngineEnd, NotesEngine, NotesTask
 from reverie.notes.sections import NotesProblem, over_limits
 from reverie.notes.template import current_template, own_text
 from reverie.notes.tool import NotesDraft
+from reverie.runs.dependencies import RunDependencies
 from reverie.runs.journal import PlannedChange
-from reverie.runs.record import Outcome, RunRecord, RunStore, not_applied
-from reverie.runs.recovery import Recovery
-from reverie.runs.transaction import LeaseLost, Transaction
+from reverie.runs.one_file import OneFileRun
+from reverie.runs.record import Outcome, RunRecord
+from reverie.runs.transaction import LeaseLost
 from reverie.transcripts.reading import Message
 
 FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
-_SWAPS = 5
-_LEASE_WAIT_S = 60.0
-_LEASE_STEP_S = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class RunDependencies:
-    """What a run works on, of one home. `lease_name` is that of its dreams."""
-
-    home: Home
-    home_id: str
-    leases: Leases
-    lease_name: str
-    runs: RunStore
-    snapshots: Snapshots
-    recovery: Recovery
-    transaction_for: Callable[[str, str], Transaction]
-    clock: Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +95,7 @@ class NotesRun:
         self._still_wanted = still_wanted
         self._started = parts.clock()
         self._files = RootedDirectory(request.place.root.directory)
-        self._record = RunRecord(
+        record = RunRecord(
             id=parts.runs.new_id(self._started),
             kind="notes",
             home_id=parts.home_id,
@@ -129,12 +107,14 @@ class NotesRun:
             started_at=self._started,
             details=dict(request.details),
         )
+        purpose = f"session notes ({request.session_id})"
+        self._file_run = OneFileRun(parts, record, purpose=purpose, cancel=cancel)
 
     def go(self) -> NotesEnd:
         """Think, check, write, tell."""
         place = self._request.place
         try:
-            self._recover()
+            self._file_run.recover()
             refuse_outside(self._parts.home, place)
             draft = NotesDraft(self._read, current_template(place.template))
             end = asyncio.run(self._engine.update(self._task(), draft, self._cancel.is_set))
@@ -143,25 +123,14 @@ class NotesRun:
         written = self._written(draft, end)
         usage, cost = spent(end.account)
         details = {**self._record.details, **({"costUsd": cost} if usage is not None else {})}
-        self._record = replace(self._record, usage=usage, details=details)
+        self._file_run.record = replace(self._record, usage=usage, details=details)
         return self._noted(replace(written, usage=usage, document=self._document(end, written)))
 
     # Reading
 
-    def _recover(self) -> None:
-        """Settle what a killed run left, before anybody reads a file that will be put back. While another run
-        is at work on the home, that one has done so."""
-        if not self._parts.runs.unsettled():
-            return
-        with (
-            contextlib.suppress(LeaseHeld),
-            self._parts.leases.acquire(self._parts.lease_name, purpose=self._purpose),
-        ):
-            self._parts.recovery.run()
-
     @property
-    def _purpose(self) -> str:
-        return f"session notes ({self._request.session_id})"
+    def _record(self) -> RunRecord:
+        return self._file_run.record
 
     def _read(self) -> bytes | None:
         rel = self._request.place.rel
@@ -204,9 +173,7 @@ class NotesRun:
                 run_id, "cancelled", "Switched off while it ran; nothing was changed.", reason="disabled"
             )
         try:
-            with self._lease() as lease:
-                self._parts.recovery.run()
-                self._swap(draft, lease)
+            self._file_run.swap(draft, lambda lease: self._write(draft, lease))
         except LeaseLost as error:
             return NotesEnd(run_id, "interrupted", str(error), reason=error.reason)
         except MendableError as error:
@@ -215,90 +182,29 @@ class NotesRun:
         summary = "The session notes were updated." + (" They are longer than is read." if too_long else "")
         return NotesEnd(run_id, "completed", summary, sha256_of_bytes(draft.after), too_long=too_long)
 
-    @contextlib.contextmanager
-    def _lease(self) -> Iterator[Lease]:
-        """The home's dream lease, for the moment of writing; another run at work is waited for."""
-        until = time.monotonic() + _LEASE_WAIT_S
-        while True:
-            try:
-                lease = self._parts.leases.acquire(self._parts.lease_name, purpose=self._purpose)
-                break
-            except Busy:
-                if time.monotonic() >= until or self._cancel.wait(_LEASE_STEP_S):
-                    raise
-        with lease:
-            yield lease
-
-    def _swap(self, draft: NotesDraft, lease: Lease) -> None:
-        """Write the draft; on top of what somebody else wrote meanwhile, where that is possible."""
-        for attempt in range(_SWAPS):
-            draft.refresh()
-            if broken := draft.broken:
-                raise StoreError(
-                    "The update was undone, because it broke the sections of the notes.",
-                    cause=broken,
-                    next_step="Look at the trace of the run, or try another model.",
-                    reason="structure",
-                )
-            if not draft.changed:
-                return
-            try:
-                self._apply(draft, lease)
-                return
-            except Conflict:
-                if attempt == _SWAPS - 1:
-                    raise
-                self._record = replace(
-                    self._record, id=self._parts.runs.new_id(self._started), ended_at=None, ops=()
-                )
-
-    def _apply(self, draft: NotesDraft, lease: Lease) -> None:
-        parts, place = self._parts, self._request.place
-        refuse_outside(parts.home, place)
-        change = PlannedChange(
-            place.root,
-            place.rel,
-            draft.before,
-            draft.after,
-            FILE_MODE if draft.before is None else None,
-        )
-        command = "create" if draft.before is None else "str_replace"
-        ops: tuple[Mapping[str, Any], ...] = (
-            {"command": command, "path": f"/memories/{place.root.scope}/{place.rel}", "applied": True},
-        )
-        if draft.before is None:
-            make_private(parts.home, place)
-        else:
-            parts.snapshots.observe(source="before the session notes", dirty=[place.file])
-        self._record = parts.runs.begin(replace(self._record, ops=ops))
-        transaction = parts.transaction_for(self._record.id, "notes")
-
-        def check() -> None:
-            if not lease.renew():
-                raise LeaseLost("The run stopped: its lease ran out meanwhile.", next_step="It runs again.")
-
-        try:
-            transaction.apply(transaction.prepare([change]), commit=lambda: None, check=check)
-        except LeaseLost:
-            raise
-        except BaseException as error:
-            pending = [] if transaction.undone is None else list(transaction.undone.pending)
-            self._record = parts.runs.finish(
-                self._record,
-                outcome="interrupted" if pending else "failed",
-                ended_at=parts.clock(),
-                summary=str(error) or type(error).__name__,
-                reason=error.reason if isinstance(error, MendableError) else "bug",
-                ops=not_applied(ops, "the run did not complete"),
-                details={**self._record.details, **({"pending": pending} if pending else {})},
+    def _write(self, draft: NotesDraft, lease: Lease) -> None:
+        if broken := draft.broken:
+            raise StoreError(
+                "The update was undone, because it broke the sections of the notes.",
+                cause=broken,
+                next_step="Look at the trace of the run, or try another model.",
+                reason="structure",
             )
-            raise
-        summary = "The session notes were updated."
-        self._record = parts.runs.finish(
-            self._record, outcome="completed", ended_at=parts.clock(), summary=summary
+        home, place, snapshots = self._parts.home, self._request.place, self._parts.snapshots
+        refuse_outside(home, place)
+        is_new, summary = draft.before is None, "The session notes were updated."
+        if is_new:
+            make_private(home, place)
+        else:
+            snapshots.observe(source="before the session notes", dirty=[place.file])
+        self._file_run.carry_out(
+            PlannedChange(place.root, place.rel, draft.before, draft.after, FILE_MODE if is_new else None),
+            f"/memories/{place.root.scope}/{place.rel}",
+            summary,
+            lease,
         )
         with contextlib.suppress(MendableError):  # the change is made; the next snapshot takes it in
-            parts.snapshots.record(
+            snapshots.record(
                 actor="notes",
                 source=f"{self._request.trigger}, {self._engine.name}",
                 subject=summary,
@@ -309,22 +215,8 @@ class NotesRun:
     # Telling
 
     def _noted(self, end: NotesEnd) -> NotesEnd:
-        """Keep the record; the one of a run that wrote is there already, and gets what it used."""
         end = replace(end, run_id=self._record.id)
-        with contextlib.suppress(MendableError):
-            if end.written is not None:
-                self._parts.runs.save(self._record)
-            elif self._record.outcome == "running" and end.outcome != "interrupted":
-                self._parts.runs.note(
-                    replace(
-                        self._record,
-                        outcome=end.outcome,
-                        ended_at=self._parts.clock(),
-                        summary=end.summary,
-                        reason=end.reason,
-                        ops=(),
-                    )
-                )
+        self._file_run.note(end, wrote=end.written is not None)
         return end
 
     def _document(self, end: EngineEnd, written: NotesEnd) -> Mapping[str, Any] | None:

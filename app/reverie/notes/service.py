@@ -32,12 +32,13 @@ from reverie.memory.store import sha256_of_bytes
 from reverie.notes.engine import NotesEngine
 from reverie.notes.material import newest
 from reverie.notes.outcome import Gate, NotesOutcome, NotesStanding, gate_words
-from reverie.notes.run import NotesEnd, NotesRequest, NotesRun, RunDependencies
+from reverie.notes.run import NotesEnd, NotesRequest, NotesRun
 from reverie.notes.sections import TOTAL_TOKENS, is_template, problems_of, rough_tokens
 from reverie.notes.state import NotesBook, NotesState
 from reverie.notes.template import current_template
 from reverie.notes.thresholds import Counters, Measured, Thresholds, decide, succeeded
 from reverie.runs.activity import Activity
+from reverie.runs.dependencies import RunDependencies
 from reverie.text.redact import redact
 from reverie.transcripts.claude import session_head
 from reverie.transcripts.claude_facts import SessionFacts, SessionScan

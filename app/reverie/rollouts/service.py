@@ -29,7 +29,8 @@ from reverie.rollouts.stage_one import StageOneEngine
 from reverie.rollouts.stage_two import StageTwoEngine
 from reverie.rollouts.state import DirectoryRow
 from reverie.rollouts.voice import Voice
-from reverie.rollouts.writing import ExtractDependencies, MemoryWriter, recover
+from reverie.rollouts.writing import ExtractDependencies, MemoryWriter
+from reverie.runs.dependencies import recover
 from reverie.runs.limits import RunLimits
 from reverie.runs.record import Outcome
 from reverie.transcripts.codex import RolloutHead, rollout_head
@@ -160,7 +161,7 @@ class ExtractService:
     ) -> ExtractResult:
         """Both stages."""
         try:
-            recover(self._parts)
+            recover(self._parts, "recovery before an extraction")
             selection = self.plan(request)
             waiting = self._waiting(request)
         except MendableError as error:

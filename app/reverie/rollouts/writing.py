@@ -18,47 +18,32 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reverie.clock import Clock
-from reverie.errors import Busy, Conflict, MendableError
-from reverie.files.lease import Lease, LeaseHeld, Leases
+from reverie.errors import Conflict, MendableError
+from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.base import Home
 from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.memory.paths import memory_path
-from reverie.memory.snapshots import Snapshots
-from reverie.memory.usage import UsageLog
 from reverie.rollouts.state import ExtractState
 from reverie.runs.activity import Activity
+from reverie.runs.dependencies import RunDependencies
 from reverie.runs.journal import PlannedChange
 from reverie.runs.limits import stop_of
-from reverie.runs.record import RunRecord, RunStore, not_applied
-from reverie.runs.recovery import Recovery
+from reverie.runs.one_file import LEASE_STEP_S, LEASE_WAIT_S
+from reverie.runs.record import RunRecord, not_applied
 from reverie.runs.transaction import LeaseLost, Transaction
 
 _SWAPS = 4
 _LEFT_OVER_AFTER_S = 3600.0
-_LEASE_WAIT_S = 60.0
-_LEASE_STEP_S = 0.05
 ACTOR = "extract"
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractDependencies:
-    """What extraction works on, of one home. `lease_name` is that of its dreams."""
+class ExtractDependencies(RunDependencies):
+    """What extraction works on, of one home."""
 
-    home: Home
-    home_id: str
-    leases: Leases
-    lease_name: str
-    runs: RunStore
-    usage: UsageLog
-    snapshots: Snapshots
     activity: Activity
-    recovery: Recovery
-    transaction_for: Callable[[str, str], Transaction]
     save_trace: Callable[[str, Mapping[str, Any]], object]
     state: ExtractState
-    clock: Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +122,7 @@ class MemoryWriter:
     @contextlib.asynccontextmanager
     async def _lease(self, check: Callable[[], None]) -> AsyncIterator[Lease]:
         """The home's dream lease; a dream at work is waited for."""
-        until = time.monotonic() + _LEASE_WAIT_S
+        until = time.monotonic() + LEASE_WAIT_S
         while True:
             try:
                 lease = self._parts.leases.acquire(self._parts.lease_name, purpose="extraction")
@@ -146,7 +131,7 @@ class MemoryWriter:
                 if time.monotonic() >= until:
                     raise
                 check()
-                await asyncio.sleep(_LEASE_STEP_S)
+                await asyncio.sleep(LEASE_STEP_S)
         with lease:
             yield lease
 
@@ -208,14 +193,3 @@ class MemoryWriter:
             conflicts=() if undone is None else undone.left,
             details={**record.details, **({"pending": pending} if pending else {})},
         )
-
-
-def recover(parts: ExtractDependencies) -> None:
-    """Settle what a killed run left. While another run is at work on the home, that one has done so."""
-    if not parts.runs.unsettled():
-        return
-    with (
-        contextlib.suppress(Busy),
-        parts.leases.acquire(parts.lease_name, purpose="recovery before an extraction"),
-    ):
-        parts.recovery.run()

@@ -14,7 +14,6 @@ import threading
 from functools import cached_property
 from pathlib import Path
 
-from reverie.dream.service import dream_lease_name
 from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
 from reverie.homes.scopes import ScopeContext
@@ -23,7 +22,6 @@ from reverie.memory.sharing import AGENT
 from reverie.notes.engine import NotesEngine
 from reverie.notes.outcome import NotesOutcome, NotesStanding
 from reverie.notes.rules import RulesNotes
-from reverie.notes.run import RunDependencies
 from reverie.notes.service import NotesDependencies, NotesService
 from reverie.notes.state import NotesBook
 from reverie.services.models import RULES, Models
@@ -100,17 +98,7 @@ def open_notes(
 
     return NotesService(
         NotesDependencies(
-            run=RunDependencies(
-                home=parts.home,
-                home_id=parts.home_id,
-                leases=parts.leases,
-                lease_name=dream_lease_name(parts.home_id),
-                runs=parts.runs,
-                snapshots=parts.snapshots,
-                recovery=parts.recovery,
-                transaction_for=parts.transaction_for,
-                clock=parts.clock,
-            ),
+            run=parts.run_dependencies,
             activity=parts.activity,
             book=NotesBook(sidecar(parts.own_sidecars / "session-notes.json")),
             save_trace=lambda run_id, document: parts.traces.save(run_id, document),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from reverie.memory.snapshots import Snapshots
     from reverie.memory.store import MemoryStore
     from reverie.runs.activity import Activity
+    from reverie.runs.dependencies import RunDependencies
     from reverie.runs.record import RunStore
     from reverie.runs.recovery import Recovery
     from reverie.runs.revert import Reverter
@@ -167,6 +168,25 @@ class HomeParts:
             self.activity,
             self.profile.own_sidecars(self.home_id) / "agent-lock.json",
             lock_dir=self.profile.locks,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def run_dependencies(self) -> RunDependencies:
+        """What the memory writer and session notes of this home work on."""
+        from reverie.dream.service import dream_lease_name
+        from reverie.runs.dependencies import RunDependencies
+
+        return RunDependencies(
+            home=self.home,
+            home_id=self.home_id,
+            leases=self.leases,
+            lease_name=dream_lease_name(self.home_id),
+            runs=self.runs,
+            usage=self.usage,
+            snapshots=self.snapshots,
+            recovery=self.recovery,
+            transaction_for=self.transaction_for,
             clock=self.clock,
         )
 

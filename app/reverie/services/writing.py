@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reverie.agent.dumps import Dumps
-from reverie.dream.service import dream_lease_name
 from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
 from reverie.homes.agents import WriterWishes
@@ -28,7 +27,6 @@ from reverie.services.parts import HomeParts
 from reverie.settings import System1Settings
 from reverie.writer.engine import WriterEngine
 from reverie.writer.rules import RulesWriter
-from reverie.writer.run import RunDependencies
 from reverie.writer.service import WriterDependencies, WriterService
 from reverie.writer.state import OwnMarks
 
@@ -55,18 +53,7 @@ def writer_dependencies(
         return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock)
 
     return WriterDependencies(
-        run=RunDependencies(
-            home=parts.home,
-            home_id=parts.home_id,
-            leases=parts.leases,
-            lease_name=dream_lease_name(parts.home_id),
-            runs=parts.runs,
-            usage=parts.usage,
-            snapshots=parts.snapshots,
-            recovery=parts.recovery,
-            transaction_for=parts.transaction_for,
-            clock=parts.clock,
-        ),
+        run=parts.run_dependencies,
         activity=parts.activity,
         dumps=Dumps(parts.home.root, sidecar(parts.own_sidecars / "writer-dumps.json")),
         save_trace=lambda run_id, document: parts.traces.save(run_id, document),

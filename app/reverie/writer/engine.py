@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, Literal, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
-from reverie.agent.messages import TokenUsage
+from reverie.agent.account import Account
 from reverie.errors import MendableError
 from reverie.writer.events import Events
 from reverie.writer.memory_tools import Draft, WriterTools
@@ -40,9 +39,7 @@ class EngineEnd:
     outcome: EngineOutcome
     attempts: int = 1
     error: MendableError | None = None
-    usage: TokenUsage | None = None
-    cost_usd: Decimal | None = None
-    trace: Mapping[str, Any] | None = None
+    account: Account = field(default_factory=Account)
 
 
 class WriterEngine(Protocol):

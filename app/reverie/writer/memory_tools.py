@@ -1,10 +1,7 @@
 """What a writer may do: `memory_read`, `memory_write`, `no_new_memories`, over one file
 (formats/mux.md section 14).
 
-`Draft` is the copy a run works on. Every write is an exact text replacement; the draft remembers them, so
-that they are made again on what somebody else wrote meanwhile, and the run's transaction then compares and
-swaps against exactly that. What no longer fits is told, never forced. A secret that the file does not hold
-already never gets into it, whatever a model does: each later session reads that file.
+`Draft` is the copy a run works on (`runs.draft`); every write is an exact text replacement.
 
 Not thread-safe: one run, one draft. Failure: `StoreError`, from which a model can recover.
 """
@@ -19,11 +16,9 @@ from typing import Any
 from reverie.agent.messages import ToolSpec
 from reverie.agent.tools import FunctionTool, Tool, ToolOutcome
 from reverie.errors import MendableError, StoreError
-from reverie.text.redact import find_secrets
+from reverie.runs.draft import FileDraft, in_newline_style
 
 ALL = -1
-Edit = Callable[[str], str]
-"""Makes a new text of the one that is there; raises `StoreError` where that is not possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +42,7 @@ def replaced(text: str, change: Replacement) -> str:
                 "An empty old_string is for an empty file only.", "Name the text to be replaced exactly."
             )
         return change.new
-    old, new = _in_newline_style(text, change)
+    old, new = in_newline_style(text, change.old, change.new)
     found = text.count(old)
     if not found:
         raise _refused(
@@ -67,90 +62,42 @@ def replaced(text: str, change: Replacement) -> str:
     return text.replace(old, new, change.count)
 
 
-def _in_newline_style(text: str, change: Replacement) -> tuple[str, str]:
-    """The replacement as written, or, where that is not found, with the line ends of the file."""
-    if change.old in text:
-        return change.old, change.new
-    newline = "\r\n" if "\r\n" in text else "\n"
-
-    def styled(part: str) -> str:
-        return part.replace("\r\n", "\n").replace("\n", newline)
-
-    return styled(change.old), styled(change.new)
-
-
-class Draft:
-    """The memory file as a run sees and leaves it. `read` gives its bytes now, None for no file."""
+class Draft(FileDraft):
+    """The memory file as a run sees and leaves it."""
 
     def __init__(self, read: Callable[[], bytes | None], *, max_bytes: int) -> None:
-        self._read = read
         self._max_bytes = max_bytes
-        self._before = read()
-        self._original = self._text = _decoded(self._before)
-        self._changes: list[Edit] = []
+        super().__init__(read)
 
-    @property
-    def text(self) -> str:
-        return self._text
+    def _decoded(self, data: bytes | None) -> str:
+        try:
+            return (data or b"").decode("utf-8")
+        except UnicodeDecodeError:
+            raise StoreError(
+                "The memory file is not text.",
+                cause="It holds bytes that are no UTF-8, and is never rewritten then.",
+                next_step="Repair it by hand.",
+                reason="not-text",
+            ) from None
 
-    @property
-    def original(self) -> str:
-        """What the file said when the run first read it."""
-        return self._original
-
-    @property
-    def exists(self) -> bool:
-        return self._before is not None or bool(self._changes)
-
-    @property
-    def before(self) -> bytes | None:
-        """The bytes on disk that the draft builds on."""
-        return self._before
-
-    @property
-    def after(self) -> bytes:
-        return self._text.encode("utf-8")
-
-    @property
-    def changed(self) -> bool:
-        return self._text != _decoded(self._before)
-
-    def refresh(self) -> None:
-        """Look at the disk again; what was written on top of an older version is made again. Raises
-        `StoreError` where that is not possible: then the draft is what stands on disk."""
-        now = self._read()
-        if now == self._before:
-            return
-        changes, self._changes = self._changes, []
-        self._before, self._text = now, _decoded(now)
-        text = self._text
-        for change in changes:
-            try:
-                text = change(text)
-            except StoreError:
-                raise _refused(
-                    "The memory file changed meanwhile, and the earlier change no longer fits.",
-                    "Call memory_read, then make the change again if it is still needed.",
-                ) from None
-        self._text, self._changes = text, changes
-
-    def write(self, change: Edit) -> None:
-        """One change, on what stands on disk now. Raises `StoreError`."""
-        self.refresh()
-        text = change(self._text)
+    def _require_room(self, text: str) -> None:
         size = len(text.encode("utf-8"))
-        if size > self._max_bytes and len(text) > len(self._text):
+        if size > self._max_bytes:
             raise _refused(
                 f"The memory file would hold {size:,} bytes; at most {self._max_bytes:,} are kept.",
                 "Shorten what is in it first.",
             )
-        if not _secrets(text) <= _secrets(_decoded(self._before)):
-            raise _refused(
-                "new_string holds a key, password or token.",
-                "Write it down without; memories hold no secrets.",
-            )
-        self._text = text
-        self._changes.append(change)
+
+    def _no_longer_fits(self) -> StoreError:
+        return _refused(
+            "The memory file changed meanwhile, and the earlier change no longer fits.",
+            "Call memory_read, then make the change again if it is still needed.",
+        )
+
+    def _holds_a_secret(self) -> StoreError:
+        return _refused(
+            "new_string holds a key, password or token.", "Write it down without; memories hold no secrets."
+        )
 
 
 class WriterTools:
@@ -224,7 +171,7 @@ class WriterTools:
             str(arguments["old_string"]), str(arguments["new_string"]), 1 if count is None else int(count)
         )
         try:
-            self._draft.write(partial(replaced, change=change))
+            self._draft.edit(partial(replaced, change=change))
         except MendableError:
             self._write_failed = True
             raise
@@ -240,22 +187,6 @@ class WriterTools:
             )
         self.declined = True
         return ToolOutcome("Noted: nothing to write down.")
-
-
-def _decoded(data: bytes | None) -> str:
-    try:
-        return (data or b"").decode("utf-8")
-    except UnicodeDecodeError:
-        raise StoreError(
-            "The memory file is not text.",
-            cause="It holds bytes that are no UTF-8, and is never rewritten then.",
-            next_step="Repair it by hand.",
-            reason="not-text",
-        ) from None
-
-
-def _secrets(text: str) -> set[str]:
-    return {text[secret.start : secret.end] for secret in find_secrets(text)}
 
 
 def _refused(cause: str, next_step: str = "") -> StoreError:

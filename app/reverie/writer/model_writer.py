@@ -11,6 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from reverie.agent.account import Account
 from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.agent.messages import TokenUsage, UserMessage
 from reverie.agent.provider import Provider, ProviderError
@@ -95,7 +96,7 @@ class ModelWriter:
         cost = self._cost_of(usage[0]) if usage else None
         outcome, error = _ended(result)
         document = _document(trace, task, draft.original, vault, cost)
-        return EngineEnd(outcome, attempts[0], error, result.usage, cost, document)
+        return EngineEnd(outcome, attempts[0], error, Account(result.usage, cost, document))
 
 
 def _ended(result: AgentResult) -> tuple[EngineOutcome, MendableError | None]:

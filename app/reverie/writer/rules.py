@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from reverie.agent.account import Account
 from reverie.clock import Clock
 from reverie.errors import StoreError
 from reverie.text.redact import find_secrets
@@ -52,15 +53,16 @@ class RulesWriter:
         bullets = new_bullets(found, draft.text)
         if not bullets:
             tools.declined = True
-            return EngineEnd("completed", trace=_document(task, draft.original, (), None, self._clock()))
+            trace = _document(task, draft.original, (), None, self._clock())
+            return EngineEnd("completed", account=Account(trace=trace))
         refused: StoreError | None = None
         try:
-            draft.write(lambda text: with_bullets(text, new_bullets(bullets, text), task.memory_id))
+            draft.edit(lambda text: with_bullets(text, new_bullets(bullets, text), task.memory_id))
             tools.wrote = True
         except StoreError as error:
             refused = error
         trace = _document(task, draft.original, bullets, refused, self._clock())
-        return EngineEnd("failed" if refused else "completed", error=refused, trace=trace)
+        return EngineEnd("failed" if refused else "completed", error=refused, account=Account(trace=trace))
 
 
 def corrections(text: str) -> Iterator[str]:

@@ -1,10 +1,5 @@
-"""One writer run: what there is to read, the engine's work on a draft, one transaction, the trace.
-
-What a killed run left is settled before anything is read. The thinking has no effect; only when there is
-something to write is the home's dream lease taken, for a moment, and the change made like that of any other
-run: recovery first, history before, a durable record, journal, compare-and-swap, history after. So a write is
-shown, reviewed and reverted like a dream's. A file that somebody changed meanwhile gets the same changes once
-more, on top of what they wrote; where those no longer fit, nothing is written.
+"""One writer run: what there is to read, the engine's work on a draft, one transaction (`runs.one_file`), the
+trace. So a write is shown, reviewed and reverted like a dream's.
 
 What a model had written before it ran out of time or its service failed counts: each `memory_write` is whole
 in itself. Threading: one run, one event loop, blocking. Failure: `WriterRun.go` never raises for what a
@@ -22,21 +17,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reverie.clock import Clock
-from reverie.errors import Busy, Conflict, MendableError
+from reverie.agent.account import spent
+from reverie.errors import MendableError
 from reverie.files.atomic import sweep_temporaries
-from reverie.files.lease import Lease, LeaseHeld, Leases
+from reverie.files.lease import Lease
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.agents import WriterPlace
-from reverie.homes.base import Home
 from reverie.homes.listing import Workspace
 from reverie.homes.scopes import ScopeContext
-from reverie.memory.snapshots import Snapshots
-from reverie.memory.usage import Usage, UsageLog
+from reverie.memory.usage import Usage
+from reverie.runs.dependencies import RunDependencies
 from reverie.runs.journal import PlannedChange
-from reverie.runs.record import Outcome, RunRecord, RunStore, not_applied
-from reverie.runs.recovery import Recovery
-from reverie.runs.transaction import LeaseLost, Transaction
+from reverie.runs.one_file import OneFileRun
+from reverie.runs.record import Outcome, RunRecord
+from reverie.runs.transaction import LeaseLost
 from reverie.transcripts.tail import TailEvent
 from reverie.writer.engine import EngineEnd, WriterEngine, WriterTask
 from reverie.writer.events import events_of
@@ -44,26 +38,7 @@ from reverie.writer.memory_tools import Draft, WriterTools
 from reverie.writer.target import Target
 
 _INSTRUCTION_BYTES = 64 << 10
-_SWAPS = 5
 _LEFT_OVER_AFTER_S = 3600.0
-_LEASE_WAIT_S = 60.0
-_LEASE_STEP_S = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class RunDependencies:
-    """What a run works on, of one home. `lease_name` is that of its dreams."""
-
-    home: Home
-    home_id: str
-    leases: Leases
-    lease_name: str
-    runs: RunStore
-    usage: UsageLog
-    snapshots: Snapshots
-    recovery: Recovery
-    transaction_for: Callable[[str, str], Transaction]
-    clock: Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +93,7 @@ class WriterRun:
         self._still_wanted = still_wanted
         self._started = parts.clock()
         self._files = RootedDirectory(request.target.root.directory)
-        self._record = RunRecord(
+        record = RunRecord(
             id=parts.runs.new_id(self._started),
             kind="writer",
             home_id=parts.home_id,
@@ -130,6 +105,8 @@ class WriterRun:
             started_at=self._started,
             details={"triggerMessageId": request.message_id},
         )
+        purpose = f"memory writer ({request.workspace.id})"
+        self._file_run = OneFileRun(parts, record, purpose=purpose, cancel=cancel)
 
     def go(self) -> WriterEnd:
         """Think, write, tell."""
@@ -149,26 +126,24 @@ class WriterRun:
             attempts=end.attempts,
             document=self._document(task, end, written),
         )
-        self._record = replace(self._record, usage=_usage(end), details=self._details(end))
+        usage, cost = spent(end.account)
+        details = {**self._record.details, "attempts": end.attempts}
+        if usage is not None:
+            details["costUsd"] = cost
+        self._file_run.record = replace(self._record, usage=usage, details=details)
         return self._noted(written)
 
     # Reading
 
+    @property
+    def _record(self) -> RunRecord:
+        return self._file_run.record
+
     def _recover(self) -> None:
-        """Settle what a killed run left, before anybody reads a file that will be put back. While another run
-        is at work on the home, that one has done so."""
         for directory in (self._request.target.file.parent, self._request.place.state_file.parent):
             with contextlib.suppress(MendableError):  # hidden files that lie there harm nobody
                 sweep_temporaries(directory, older_than_s=_LEFT_OVER_AFTER_S)
-        if not self._parts.runs.unsettled():
-            return
-        with (
-            contextlib.suppress(LeaseHeld),
-            self._parts.leases.acquire(
-                self._parts.lease_name, purpose=f"memory writer ({self._request.workspace.id})"
-            ),
-        ):
-            self._parts.recovery.run()
+        self._file_run.recover()
 
     def _read(self) -> bytes | None:
         entry = self._files.entry(self._request.target.rel)
@@ -203,9 +178,7 @@ class WriterRun:
                 run_id, "cancelled", "Switched off while it ran; nothing was changed.", reason="disabled"
             )
         try:
-            with self._lease() as lease:
-                self._parts.recovery.run()
-                self._swap(draft, lease)
+            self._file_run.swap(draft, lambda lease: self._write(draft, lease))
         except LeaseLost as error:
             return WriterEnd(run_id, "interrupted", str(error), reason=error.reason)
         except MendableError as error:
@@ -217,76 +190,17 @@ class WriterRun:
             summary += f" After that: {end.error.title}"
         return WriterEnd(run_id, "completed", summary, wrote=True)
 
-    @contextlib.contextmanager
-    def _lease(self) -> Any:
-        """The home's dream lease, for the moment of writing; a dream at work is waited for."""
-        until = time.monotonic() + _LEASE_WAIT_S
-        purpose = f"memory writer ({self._request.workspace.id})"
-        while True:
-            try:
-                lease = self._parts.leases.acquire(self._parts.lease_name, purpose=purpose)
-                break
-            except Busy:
-                if time.monotonic() >= until or self._cancel.wait(_LEASE_STEP_S):
-                    raise
-        with lease:
-            yield lease
-
-    def _swap(self, draft: Draft, lease: Lease) -> None:
-        """Write the draft; on top of what somebody else wrote meanwhile, where that is possible."""
-        for attempt in range(_SWAPS):
-            draft.refresh()
-            if not draft.changed:
-                return
-            try:
-                self._apply(draft, lease)
-                return
-            except Conflict:
-                if attempt == _SWAPS - 1:
-                    raise
-                self._record = replace(
-                    self._record, id=self._parts.runs.new_id(self._started), ended_at=None, ops=()
-                )
-
-    def _apply(self, draft: Draft, lease: Lease) -> None:
-        parts, target = self._parts, self._request.target
-        command = "create" if draft.before is None else "str_replace"
-        ops: tuple[Mapping[str, Any], ...] = ({"command": command, "path": target.path, "applied": True},)
+    def _write(self, draft: Draft, lease: Lease) -> None:
+        target = self._request.target
         self._history("outside", "before the memory writer", None)
-        self._record = parts.runs.begin(replace(self._record, ops=ops))
-        transaction = parts.transaction_for(self._record.id, "writer")
         usage_before, usage_after = self._usage_delta()
-
-        def check() -> None:
-            if not lease.renew():
-                raise LeaseLost("The run stopped: its lease ran out meanwhile.", next_step="It runs again.")
-
-        try:
-            journal = transaction.prepare(
-                [PlannedChange(target.root, target.rel, draft.before, draft.after)],
-                usage_before=usage_before,
-                usage_after=usage_after,
-            )
-            transaction.apply(journal, commit=lambda: None, check=check)
-        except LeaseLost:
-            raise
-        except BaseException as error:
-            pending = [] if transaction.undone is None else list(transaction.undone.pending)
-            self._record = parts.runs.finish(
-                self._record,
-                outcome="interrupted" if pending else "failed",
-                ended_at=parts.clock(),
-                summary=str(error) or type(error).__name__,
-                reason=error.reason if isinstance(error, MendableError) else "bug",
-                ops=not_applied(ops, "the run did not complete"),
-                details={**self._record.details, **({"pending": pending} if pending else {})},
-            )
-            raise
-        self._record = parts.runs.finish(
-            self._record,
-            outcome="completed",
-            ended_at=parts.clock(),
-            summary=f"{target.path} was updated.",
+        self._file_run.carry_out(
+            PlannedChange(target.root, target.rel, draft.before, draft.after),
+            target.path,
+            f"{target.path} was updated.",
+            lease,
+            usage_before=usage_before,
+            usage_after=usage_after,
         )
         with contextlib.suppress(MendableError):  # the change is made; the next snapshot takes it in
             self._history("writer", f"{self._request.trigger}, {self._engine.name}", self._record.id)
@@ -316,37 +230,17 @@ class WriterRun:
     # Telling
 
     def _noted(self, end: WriterEnd) -> WriterEnd:
-        """Keep the record; the one of a run that wrote is there already, and gets what it used."""
         end = replace(end, run_id=self._record.id)
-        with contextlib.suppress(MendableError):
-            if end.wrote:
-                self._parts.runs.save(self._record)
-            elif self._record.outcome == "running" and end.outcome != "interrupted":
-                self._parts.runs.note(
-                    replace(
-                        self._record,
-                        outcome=end.outcome,
-                        ended_at=self._parts.clock(),
-                        summary=end.summary,
-                        reason=end.reason,
-                        ops=(),
-                    )
-                )
+        self._file_run.note(end, wrote=end.wrote)
         return end
 
-    def _details(self, end: EngineEnd) -> dict[str, Any]:
-        details = {**self._record.details, "attempts": end.attempts}
-        if end.usage is not None:
-            details["costUsd"] = None if end.cost_usd is None else float(end.cost_usd)
-        return details
-
     def _document(self, task: WriterTask, end: EngineEnd, written: WriterEnd) -> Mapping[str, Any] | None:
-        if end.trace is None:
+        trace, request = end.account.trace, self._request
+        if trace is None:
             return None
-        request = self._request
-        ours = {**end.trace.get("reverie", {}), "runId": self._record.id, "runOutcome": written.outcome}
+        ours = {**trace.get("reverie", {}), "runId": self._record.id, "runOutcome": written.outcome}
         return {
-            **end.trace,
+            **trace,
             "runStartedAt": self._started,
             "didWriteMemory": written.wrote,
             "agentDiscoveryPath": request.workspace.path,
@@ -401,16 +295,3 @@ def _first_text(paths: tuple[Path, ...]) -> str | None:
             if files.entry(path.name) is not None:
                 return files.read(path.name, limit=_INSTRUCTION_BYTES).decode("utf-8", "replace")
     return None
-
-
-def _usage(end: EngineEnd) -> dict[str, int] | None:
-    used = end.usage
-    if used is None:
-        return None
-    return {
-        "inputTokens": used.input,
-        "outputTokens": used.output,
-        "cachedInputTokens": used.cached_input,
-        "cacheWriteTokens": used.cache_write,
-        "reasoningTokens": used.reasoning,
-    }

@@ -25,12 +25,13 @@ from reverie.homes.agents import WriterPlace, WriterWishes
 from reverie.homes.listing import Workspace
 from reverie.homes.scopes import ScopeContext
 from reverie.runs.activity import Activity
+from reverie.runs.dependencies import RunDependencies
 from reverie.transcripts.tail import TailEvent, TailPosition, TranscriptTail, newest_rows
 from reverie.writer.counting import Counters, Start, Waiting, Workplace
 from reverie.writer.counting import writer_lease_name as writer_lease_name
 from reverie.writer.engine import WriterEngine
 from reverie.writer.outcome import WriterOutcome as WriterOutcome
-from reverie.writer.run import RunDependencies, WriterEnd, WriterRequest, WriterRun
+from reverie.writer.run import WriterEnd, WriterRequest, WriterRun
 from reverie.writer.schedule import Gate, Interval, interval_of, standing_gate
 from reverie.writer.state import OwnMarks, StateRead, WriterState
 from reverie.writer.target import Target, target_of

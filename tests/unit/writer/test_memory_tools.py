@@ -31,7 +31,7 @@ def draft_of(text: str | None, max_bytes: int = 10_000) -> tuple[Draft, Disk]:
 
 
 def write(draft: Draft, old: str, new: str, count: int = 1) -> None:
-    draft.write(partial(replaced, change=Replacement(old, new, count)))
+    draft.edit(partial(replaced, change=Replacement(old, new, count)))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 
 from helpers.benches import Time, again, sample_parts
 from helpers.chats import Chat
+from reverie.agent.account import Account
 from reverie.errors import StoreError
 from reverie.memory.store import sha256_of_text
 from reverie.services.parts import HomeParts
@@ -38,7 +39,7 @@ def adding(line: str) -> Act:
 
     def act(_task: WriterTask, draft: Draft, tools: WriterTools) -> None:
         last = draft.text.splitlines()[-1] if draft.text else ""
-        draft.write(partial(replaced, change=Replacement(last, f"{last}\n{line}")))
+        draft.edit(partial(replaced, change=Replacement(last, f"{last}\n{line}")))
         tools.wrote = True
 
     return act
@@ -412,7 +413,7 @@ def test_a_write_that_no_longer_fits_leaves_the_file_alone(desk: Desk) -> None:
 def test_the_first_write_of_a_project_makes_its_file(desk: Desk) -> None:
     (desk.root / MEMORY).unlink()
     desk.engine.act = lambda _task, draft, tools: (
-        draft.write(partial(replaced, change=Replacement("", "# New\n"))),
+        draft.edit(partial(replaced, change=Replacement("", "# New\n"))),
         setattr(tools, "wrote", True),
     )[1]
     desk.turn()
@@ -424,7 +425,7 @@ def test_the_first_write_of_a_project_makes_its_file(desk: Desk) -> None:
 def test_the_other_target_is_a_project_memory_that_counts_as_used(desk: Desk) -> None:
     desk.settings('enabled = true\ntarget = "project-memory"')
     desk.engine.act = lambda _task, draft, tools: (
-        draft.write(partial(replaced, change=Replacement("", "# New\n"))),
+        draft.edit(partial(replaced, change=Replacement("", "# New\n"))),
         setattr(tools, "wrote", True),
     )[1]
     before = desk.memory
@@ -554,7 +555,7 @@ def test_each_attempt_and_its_tool_calls_are_told_in_the_log_and_in_activity(
         {"attemptIndex": 2, "wrote": True, "toolExecutions": [worked]},
     ]
     desk.engine.act = adding("- told")
-    desk.engine.end = EngineEnd("completed", 2, trace={**TRACE, "attempts": attempts})
+    desk.engine.end = EngineEnd("completed", 2, account=Account(trace={**TRACE, "attempts": attempts}))
     desk.turn()
     with caplog.at_level(logging.DEBUG, logger="reverie.writer"):
         desk.turn()
@@ -622,7 +623,7 @@ def test_dumps_follow_the_setting(
 ) -> None:
     monkeypatch.setenv("REVERIE_DEBUG", "1" if debug else "")
     desk.settings(f'enabled = true\ntraces = "{setting}"')
-    desk.engine.end = EngineEnd("completed", trace=TRACE)
+    desk.engine.end = EngineEnd("completed", account=Account(trace=TRACE))
     desk.engine.act = lambda _task, _draft, tools: setattr(tools, "declined", not failed)
     desk.turn()
     outcome = desk.turn()
