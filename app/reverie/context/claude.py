@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from reverie.context.facts import Facts
 from reverie.context.instructions import instructions_part
+from reverie.context.marks import marked_lines, marks_in
 from reverie.context.view import ContextView, Entry, Gauge, Note, Part, Reason, State
 from reverie.homes.claude_companions import is_conditional, without_comments
 from reverie.homes.claude_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, falls_off, links
@@ -61,7 +62,8 @@ def _index_part(facts: Facts, drafts: Mapping[str, str]) -> tuple[Part, ...]:
         Gauge("lines", min(cut.lines, MOST_LINES), MOST_LINES),
         Gauge("chars", utf16_length(cut.loaded), MOST_CHARS),
     )
-    return (Part("index-file", entries, gauges, cut.loaded, tuple(notes), facts.off, cut.line),)
+    marked = marked_lines([(1, marks_in(cut.loaded, facts.caps))])
+    return (Part("index-file", entries, gauges, cut.loaded, tuple(notes), facts.off, cut.line, marked),)
 
 
 def _of_index(path: str, said: str, cut: Cut, facts: Facts, *, there: bool) -> Iterator[Entry]:
@@ -87,7 +89,7 @@ def _of_index(path: str, said: str, cut: Cut, facts: Facts, *, there: bool) -> I
         tokens=estimate_tokens(loaded),
         scope=Scope.PROJECT if there else None,
         line=cut.line or 0,
-        marks=() if text is None else text.findings,
+        marks=marks_in(loaded, facts.caps),
     )
 
 

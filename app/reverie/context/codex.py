@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from reverie.context.facts import SCOPES, Facts
 from reverie.context.instructions import Judge, instructions_part
+from reverie.context.marks import marked_lines, marks_in
 from reverie.context.view import ContextView, Entry, Gauge, Note, Part, Reason, State
 from reverie.homes.codex_prompt import INSTRUCTIONS, SUMMARY, SUMMARY_TOKENS, loaded_summary, tokens_of
 from reverie.homes.listing import Companion
@@ -44,7 +45,6 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
                 continue
             loaded = loaded_summary(said)
             state, reason = _state(facts, scope, loaded.text, is_cut=loaded.is_cut)
-            found = facts.texts.get(path)
             if state != "out":
                 text = loaded.text
                 if loaded.is_cut:
@@ -60,7 +60,7 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
                     tokens=tokens_of(loaded.text) if state != "out" else 0,
                     scope=scope,
                     detail=str(loaded.removed_tokens) if loaded.is_cut else "",
-                    marks=() if found is None else found.findings,
+                    marks=marks_in(said, facts.caps),
                 )
             )
     if not entries:
@@ -69,7 +69,8 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
     # The marker in the middle comes on top of the cap.
     tokens = min(SUMMARY_TOKENS, sum(entry.tokens for entry in entries))
     gauges = Gauge("tokens", tokens, SUMMARY_TOKENS), Gauge("bytes", len(text.encode()))
-    return Part("summary", tuple(entries), gauges, text, notes, facts.off, cut_line)
+    marked = marked_lines([(1, marks_in(text, facts.caps))])
+    return Part("summary", tuple(entries), gauges, text, notes, facts.off, cut_line, marked)
 
 
 def _state(facts: Facts, scope: Scope, loaded: str, *, is_cut: bool) -> tuple[State, Reason]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from reverie.context.marks import marks_of
 from reverie.failures.lessons import SWITCH, Retrieved, is_on, retrieve
 from reverie.homes.base import Home
 from reverie.homes.claude import ClaudeHome
@@ -26,7 +27,7 @@ from reverie.homes.loki import LokiHome
 from reverie.homes.reading import read_regular
 from reverie.homes.scopes import Caps, Scope, ScopeContext
 from reverie.memory.hotset import BUDGETS, Candidate, ranked
-from reverie.memory.lint import LintFinding, lint
+from reverie.memory.lint import LintFinding
 from reverie.memory.listing import IndexEntry, index_entries
 from reverie.memory.paths import memory_path
 from reverie.memory.scanning import is_gone, read_rel
@@ -190,9 +191,3 @@ class _Reader:
     def _put(self, key: str, data: bytes | None, size: int, stamp: Stamp, rel: str) -> None:
         findings = () if data is None else marks_of(data, self._caps, rel, size)
         self.texts[key] = Text(data, size, stamp, findings)
-
-
-def marks_of(data: bytes, caps: Caps, rel: str, size: int) -> tuple[LintFinding, ...]:
-    """What in a text may be a secret, is hidden, or reads like an instruction."""
-    found = lint(data, caps, rel=rel, size=size)
-    return tuple(each for each in found if each.kind in ("secret", "instruction", "hidden", "bidi"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reverie.context.facts import Facts
+from reverie.context.marks import Marks, marked_lines, marks_in
 from reverie.context.view import Entry, Gauge, Part, Reason, State
 from reverie.homes.listing import Companion
 from reverie.text.tokens import estimate_tokens
@@ -27,6 +28,8 @@ def instructions_part(
     """The companions that exist, one after another; no part without any. `told`: what of a text is loaded."""
     entries: list[Entry] = []
     texts: list[str] = []
+    pieces: list[tuple[int, Marks]] = []
+    line = 1
     for companion in facts.companions:
         if not companion.exists:
             continue
@@ -53,8 +56,11 @@ def instructions_part(
         )
         if is_in:
             texts.append(said)
+            pieces.append((line, marks_in(said, facts.caps)))
+            line += said.count("\n") + 1
     if not entries:
         return ()
     used = sum(entry.bytes for entry in entries), sum(entry.tokens for entry in entries)
     gauges = (Gauge("bytes", used[0]), Gauge("tokens", used[1]), Gauge("files", len(texts)))
-    return (Part("instructions", tuple(entries), gauges, "\n".join(texts), ("one-after-another",)),)
+    whole, marked = "\n".join(texts), marked_lines(pieces)
+    return (Part("instructions", tuple(entries), gauges, whole, ("one-after-another",), marked=marked),)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reverie.context.facts import Facts
+from reverie.context.marks import Marks, marked_lines, marks_in_line
 from reverie.context.view import ContextView, Entry, Gauge, Note, Part
 from reverie.failures.lessons import MOST_LESSONS, Lesson, Retrieved
 from reverie.homes.scopes import Scope
@@ -22,12 +23,14 @@ def assemble(facts: Facts, at: int) -> ContextView:
     size, tokens = len(found.block.encode("utf-8", "surrogatepass")), estimate_tokens(found.block)
     told = sum(lesson.injected for lesson in found.lessons)
     notes: tuple[Note, ...] = ("lessons-off",) if facts.off else ("no-goal",)
+    entries = tuple(_entries(facts, found))
     part = Part(
         "lessons",
-        tuple(_entries(facts, found)),
+        entries,
         (Gauge("bytes", size), Gauge("tokens", tokens), Gauge("lessons", told, MOST_LESSONS)),
         found.block,
         notes,
+        marked=marked_lines(_pieces(found, entries)),
     )
     return ContextView(facts.agent, at, (part,), size, tokens)
 
@@ -44,9 +47,29 @@ def _entries(facts: Facts, found: Retrieved) -> Iterator[Entry]:
             scope=Scope.PROJECT,
             description=line.removeprefix("- "),
             detail=str(lesson.seen) if lesson.seen > 1 else "",
+            marks=marks_in_line(line, facts.caps),
         )
     for prior in found.priors:
-        yield Entry(prior, "in", "prior", bytes=len(prior.encode()), tokens=estimate_tokens(prior))
+        yield Entry(
+            prior,
+            "in",
+            "prior",
+            bytes=len(prior.encode("utf-8", "surrogatepass")),
+            tokens=estimate_tokens(prior),
+            marks=marks_in_line(prior, facts.caps),
+        )
+
+
+def _pieces(found: Retrieved, entries: tuple[Entry, ...]) -> Iterator[tuple[int, Marks]]:
+    """Where in the block each lesson stands, and its marks; a lesson may have several lines."""
+    line = 3  # after a blank line and the heading
+    for lesson, entry in zip(found.lessons, entries, strict=False):
+        if lesson.injected:
+            yield line, entry.marks
+            line += lesson.line.count("\n") + 1
+    for prior, entry in zip(found.priors, entries[len(found.lessons) :], strict=True):
+        yield line, entry.marks
+        line += prior.count("\n") + 1
 
 
 def _path(facts: Facts, lesson: Lesson) -> str:

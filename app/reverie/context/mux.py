@@ -7,16 +7,28 @@ lines around it are the agent's own and are not shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from reverie.context.facts import SCOPES, Facts, candidates
 from reverie.context.instructions import instructions_part
+from reverie.context.marks import Marks, marked_lines, marks_in, marks_in_line
 from reverie.context.view import ContextView, Entry, Gauge, Part, Reason, State
 from reverie.homes.scopes import Scope
 from reverie.memory.frontmatter import description
-from reverie.memory.hotset import BUDGETS, HotItem, HotSet, Ranked, Skipped, escaped, fill, ranked, unused
+from reverie.memory.hotset import (
+    BUDGETS,
+    HotItem,
+    HotSet,
+    Ranked,
+    Skipped,
+    escaped,
+    fill,
+    first_lines,
+    ranked,
+    unused,
+)
 from reverie.memory.listing import IndexEntry
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_listing import MemoryFile
@@ -76,6 +88,7 @@ def _files(facts: Facts) -> dict[str, MemoryFile]:
 def _hot_part(facts: Facts, hot: HotSet) -> Part:
     entries = [_hot_entry(facts, item) for item in hot.items]
     entries += [facts.once(skipped, partial(_cold_entry, facts, skipped)) for skipped in hot.skipped]
+    pieces = zip(first_lines(hot.items), (entry.marks for entry in entries), strict=False)
     return Part(
         "hot-set",
         tuple(entries),
@@ -86,6 +99,7 @@ def _hot_part(facts: Facts, hot: HotSet) -> Part:
         ),
         hot.block,
         ("hot-set-experiment", "own-words"),
+        marked=marked_lines(pieces),
     )
 
 
@@ -93,7 +107,7 @@ def _hot_entry(facts: Facts, item: HotItem) -> Entry:
     reason: Reason = "cut" if item.truncated else "pinned" if item.pinned else "used"
     state: State = "cut" if item.truncated else "in"
     entry = _entry(facts, item.path, state, reason, item.score, pinned=item.pinned)
-    return replace(entry, bytes=item.bytes, tokens=item.tokens)
+    return replace(entry, bytes=item.bytes, tokens=item.tokens, marks=marks_in(item.text, facts.caps))
 
 
 def _cold_entry(facts: Facts, skipped: Skipped) -> Entry:
@@ -124,7 +138,7 @@ def _index_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
             at, line_at = place
             entry = _with_draft(_index(facts)[line_at], drafts[path], facts)
             lines[line_at] = index_line(entry)
-            entries[at] = _listed(entries[at], entry)
+            entries[at] = _listed(entries[at], entry, facts)
     text = "\n".join(lines)
     return Part(
         "index",
@@ -136,7 +150,13 @@ def _index_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
         ),
         text,
         ("index-lines",),
+        marked=marked_lines((places[path][1] + 1, marks) for path, marks in _marked(entries)),
     )
+
+
+def _marked(entries: Sequence[Entry]) -> Iterator[tuple[str, Marks]]:
+    """The entries on whose lines there is something to look at; most have nothing."""
+    return ((entry.path, entry.marks) for entry in entries if entry.marks)
 
 
 _Rows = tuple[list[Entry], list[str], dict[str, tuple[int, int]]]
@@ -162,12 +182,12 @@ def _index_rows(facts: Facts) -> _Rows:
         )
         if line_at is not None:
             places[path] = len(entries), line_at
-            entry = _listed(entry, index[line_at])
+            entry = _listed(entry, index[line_at], facts)
         entries.append(entry)
     return entries, [index_line(entry) for entry in index], places
 
 
-def _listed(entry: Entry, found: IndexEntry) -> Entry:
+def _listed(entry: Entry, found: IndexEntry, facts: Facts) -> Entry:
     line = index_line(found)
     return replace(
         entry,
@@ -177,6 +197,7 @@ def _listed(entry: Entry, found: IndexEntry) -> Entry:
         tokens=estimate_tokens(line),
         description=found["description"],
         detail="",
+        marks=marks_in_line(found["description"], facts.caps),
     )
 
 

@@ -73,7 +73,8 @@ class Gauge:
 @dataclass(frozen=True, slots=True)
 class Part:
     """One piece of the context. `text` is what is loaded, empty for nothing. `cut_line` (from 1): the line of
-    the part's file at which the agent stops reading."""
+    the part's file at which the agent stops reading. `marked` (from 1): the lines of `text` that one may want
+    to look at."""
 
     key: PartKey
     entries: tuple[Entry, ...]
@@ -82,6 +83,7 @@ class Part:
     notes: tuple[Note, ...] = ()
     detail: str = ""
     cut_line: int | None = None
+    marked: tuple[int, ...] = ()
 
     @property
     def loaded(self) -> tuple[Entry, ...]:

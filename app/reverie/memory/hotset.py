@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -195,6 +195,14 @@ def render(items: Sequence[HotItem]) -> str:
             lines.append(f"[cut off: view {item.path} with the memory tool to read the rest of it]")
         lines.append("</memory_file>")
     return "\n".join([*lines, _CLOSE])
+
+
+def first_lines(items: Iterable[HotItem]) -> Iterator[int]:
+    """The line of `render`'s block, from 1, on which the text of each item begins."""
+    line = len(_OPENING) + 2
+    for item in items:
+        yield line
+        line += item.text.count("\n") + 3 + item.truncated
 
 
 def escaped(text: str) -> str:
