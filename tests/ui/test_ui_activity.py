@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 from ui_windows import ACME, Windows
@@ -36,6 +36,7 @@ from reverie.ui.activity.entries import (
 from reverie.ui.activity.running import RunningJob, RunningJobs
 from reverie.ui.activity.tab import ActivityTab
 from reverie.ui.icons import Icons
+from reverie.ui.line_list import VALUE
 from reverie.ui.rows import Node
 
 NOW = 1_787_200_000_000
@@ -135,9 +136,9 @@ def test_entries_alike_have_rows_of_their_own() -> None:
 
 
 def test_a_selected_decision_stays_selected_while_others_arrive(tab: ActivityTab, qtmodeltester: Any) -> None:
-    qtmodeltester.check(tab.list.decisions)
+    qtmodeltester.check(tab.list.rows)
     tab.show_decisions(EVERYTHING)
-    tab.list.setCurrentIndex(tab.list.decisions.index(1, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(1, 0))
     assert tab.list.current == EVERYTHING[1]
     tab.show_decisions((decision("dream.completed", at=NOW + 5), *EVERYTHING))
     assert tab.list.current == EVERYTHING[1]
@@ -147,13 +148,13 @@ def test_a_selected_decision_stays_selected_while_others_arrive(tab: ActivityTab
 
 def test_what_the_filter_takes_away_is_not_told_below_any_more(tab: ActivityTab) -> None:
     tab.show_decisions(EVERYTHING)
-    tab.list.setCurrentIndex(tab.list.decisions.index(0, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     tab.text.setText("nothing like it")
     assert tab.none.isVisible()
     assert tab.none.title.text() == "No decision fits"
     tab.text.clear()
     tab.show_only.setCurrentIndex(tab.show_only.findData("problems"))
-    assert tab.list.decisions.rowCount() == 1
+    assert tab.list.rows.rowCount() == 1
 
 
 def test_without_any_decision_the_tab_says_what_would_stand_here(tab: ActivityTab) -> None:
@@ -165,15 +166,15 @@ def test_only_this_workspace_needs_one(tab: ActivityTab) -> None:
     tab.show_decisions(EVERYTHING)
     tab.show_place("other")
     tab.here.setChecked(True)
-    assert tab.list.decisions.rowCount() == 2
+    assert tab.list.rows.rowCount() == 2
     tab.show_place(None)
     assert not tab.here.isEnabled()
-    assert tab.list.decisions.rowCount() == len(EVERYTHING)
+    assert tab.list.rows.rowCount() == len(EVERYTHING)
 
 
 def test_the_run_of_a_decision_can_be_shown_and_its_facts_copied(tab: ActivityTab, qtbot: Any) -> None:
     tab.show_decisions((decision("writer.completed", "Wrote.", run_id="17-ab", details={"model": "rules"}),))
-    tab.list.setCurrentIndex(tab.list.decisions.index(0, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     with qtbot.waitSignal(tab.review) as asked:
         tab.detail.changes.click()
     assert asked.args == ["17-ab"]
@@ -182,7 +183,7 @@ def test_the_run_of_a_decision_can_be_shown_and_its_facts_copied(tab: ActivityTa
     assert copied.startswith("Wrote.\n")
     assert "model: rules" in copied
     tab.show_decisions((decision("writer.failed"),))
-    tab.list.setCurrentIndex(tab.list.decisions.index(0, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     assert not tab.detail.changes.isVisible()
 
 
@@ -208,7 +209,7 @@ def test_each_job_has_a_line_with_its_progress_and_cancel(qtbot: Any) -> None:
 @pytest.mark.parametrize("width", [375, 900])
 def test_nothing_leaves_the_right_edge(tab: ActivityTab, qapp: Any, width: int) -> None:
     tab.show_decisions(EVERYTHING)
-    tab.list.setCurrentIndex(tab.list.decisions.index(1, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(1, 0))
     tab.running.show_jobs((RunningJob("a", "A rather long name of a job that goes on", "and on", 1, 2),))
     tab.resize(width, 600)
     qapp.processEvents()
@@ -245,23 +246,18 @@ def test_what_another_process_decides_appears_by_itself(windows: Windows, home: 
     driver.until(lambda: not driver.window.lanes.scan.busy)
     activity = activity_of(windows, driver)
     add(activity, "writer.not-due", "Not due.")
-    driver.until(lambda: tab.list.decisions.rowCount() == 1)
+    driver.until(lambda: tab.list.rows.rowCount() == 1)
     add(activity, "writer.not-due", "Not due.")
-    driver.until(
-        lambda: (
-            tab.list.decisions.data(tab.list.decisions.index(0, 0), Qt.ItemDataRole.UserRole + 1).entry.times
-            == 2
-        )
-    )
-    assert tab.list.decisions.rowCount() == 1
+    driver.until(lambda: tab.list.rows.data(tab.list.rows.index(0, 0), VALUE).entry.times == 2)
+    assert tab.list.rows.rowCount() == 1
 
 
 def test_what_was_decided_while_nobody_looked_is_read_on_coming_back(windows: Windows, home: Path) -> None:
     driver = windows.open(home, watching=False)
     add(activity_of(windows, driver), "writer.failed", "The server hung up.")
-    assert driver.services.activity.list.decisions.rowCount() == 0
+    assert driver.services.activity.list.rows.rowCount() == 0
     driver.do("view.activity")
-    driver.until(lambda: driver.services.activity.list.decisions.rowCount() == 1)
+    driver.until(lambda: driver.services.activity.list.rows.rowCount() == 1)
     assert driver.services.activity.list.currentIndex().row() == -1
     driver.do("view.memory")
     assert driver.tab.isVisible()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from reverie.ui.context.entry_list import spoken
 from reverie.ui.context.tab import ContextTab
 from reverie.ui.context.words import since_words
 from reverie.ui.icons import Icons
+from reverie.ui.theme import dark_palette, theme_of
 
 PATH = "/memories/global/a.md"
 IN = Entry(
@@ -53,8 +55,8 @@ def test_each_part_has_its_list_its_gauges_and_its_text(tab: ContextTab, qtbot: 
     assert [tab.bar.tabText(index) for index in range(2)] == ["Hot set · 2", "Instructions · 1"]
     assert tab.gauge_texts == ("59 of 49,152 bytes", "16 of 12,000 tokens", "2 of 8 memories")
     assert tab.text.toPlainText() == "<hot_memories>"
-    assert tab.list.entries.rowCount() == 3
-    tab.list.setCurrentIndex(tab.list.entries.index(0, 0))
+    assert tab.list.rows.rowCount() == 3
+    tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     assert (tab.pin.accessibleName(), tab.pin.isEnabled(), tab.open.isEnabled()) == ("Pin", True, True)
     with qtbot.waitSignal(tab.pin_wanted) as asked:
         tab.pin.click()
@@ -62,17 +64,17 @@ def test_each_part_has_its_list_its_gauges_and_its_text(tab: ContextTab, qtbot: 
     with qtbot.waitSignal(tab.open_wanted) as asked:
         tab.open.click()
     assert asked.args == [PATH]
-    tab.list.setCurrentIndex(tab.list.entries.index(1, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(1, 0))
     assert tab.pin.accessibleName() == "Unpin"
     assert not tab.marks.isVisible()
-    tab.list.setCurrentIndex(tab.list.entries.index(2, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(2, 0))
     assert tab.marks.text() == "global/c.md: Secret-like text, line 3: This looks like a token."
     tab.only.setChecked(True)
-    assert tab.list.entries.rowCount() == 2
+    assert tab.list.rows.rowCount() == 2
     tab.show_key("instructions")
     assert tab.gauge_texts == ("8 bytes", "2 tokens")
     assert tab.text.toPlainText() == "be brief"
-    tab.list.setCurrentIndex(tab.list.entries.index(0, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     assert not tab.pin.isEnabled()
     assert not tab.open.isEnabled()
     tab.copy.click()
@@ -82,7 +84,7 @@ def test_each_part_has_its_list_its_gauges_and_its_text(tab: ContextTab, qtbot: 
 @pytest.mark.parametrize("width", [360, 700])
 def test_nothing_is_cut_pale_or_nameless(tab: ContextTab, width: int) -> None:
     tab.show_view(view_with(IN, CUT, OUT), "here")
-    tab.list.setCurrentIndex(tab.list.entries.index(2, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(2, 0))
     tab.resize(width, 700)
     QGuiApplication.processEvents()
     assert problems(tab) == []
@@ -95,10 +97,22 @@ def test_a_row_says_in_words_what_its_signs_say() -> None:
     assert "does not see it: it is\\u202e too large" in spoken(unseen)
 
 
+def test_the_lines_to_look_at_stand_on_another_ground(tab: ContextTab) -> None:
+    view = view_with(IN, OUT, text="one\n\u202etwo\x0cthree\nfour\nfive\n")
+    part = replace(view.parts[0], marked=(2, 4))
+    tab.show_view(replace(view, parts=(part,)), "here")
+    assert tab.text.marked == ["\\u202etwo", "three", "five"]
+    tab.setPalette(dark_palette())
+    grounds = {each.format.background().color().name() for each in tab.text.extraSelections()}
+    assert grounds == {theme_of(tab.palette()).warn_back.name()}
+    tab.show_view(view_with(IN), "here")
+    assert tab.text.marked == []
+
+
 def test_the_selection_and_the_scroll_stay_while_figures_change(tab: ContextTab) -> None:
     long = "\n".join(map(str, range(500)))
     tab.show_view(view_with(IN, CUT, OUT, text=long), "here")
-    tab.list.setCurrentIndex(tab.list.entries.index(2, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(2, 0))
     tab.text.verticalScrollBar().setValue(200)
     tab.show_view(view_with(CUT, IN, OUT, tokens=99, text=long + "x"), "here")
     assert tab.list.current == OUT
@@ -160,7 +174,7 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
     assert tab.clock_says.text() == "in 7 days"
     tab.clock.setValue(0)
     # A pin from here comes back through the file.
-    tab.list.setCurrentIndex(tab.list.entries.index(9, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(9, 0))
     entry = tab.list.current
     assert entry is not None
     assert entry.state == "out"

@@ -13,8 +13,8 @@ from helpers.turns import say_turns
 from reverie.clock import system_clock
 from reverie.files.lease import LeaseHolder, Leases, ProcessId
 from reverie.services.host import HostStatus, host_lease_name
-from reverie.ui.activity.decision_list import DECISION
 from reverie.ui.host_control import status_words
+from reverie.ui.line_list import VALUE
 
 ON = "[system1]\nenabled = true\n"
 
@@ -146,10 +146,10 @@ def test_turns_on_disk_lead_to_a_run_in_the_window_and_the_tree_shows_what_it_wr
     say_turns(home / "sessions" / ACME, 40, texts, at=system_clock())
     driver.until(lambda: is_shown(driver, memory))
     assert "--strict" in memory.read_text()
-    decisions = driver.services.activity.list.decisions
+    decisions = driver.services.activity.list.rows
 
     def told() -> set[str]:
-        return {decisions.data(index, DECISION).entry.event.partition(".")[0] for index in decisions.walk()}
+        return {decisions.data(index, VALUE).entry.event.partition(".")[0] for index in decisions.walk()}
 
     driver.until(lambda: {"host", "writer"} <= told())
     driver.settle()

@@ -38,8 +38,8 @@ def _doctor(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[int,
 def _activity(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[int, int]) -> None:
     tab = window.late.services.activity
     window.late.show_activity()
-    wait("the decisions", lambda: tab.list.decisions.rowCount() > 0)
-    tab.list.setCurrentIndex(tab.list.decisions.index(0, 0))
+    wait("the decisions", lambda: tab.list.rows.rowCount() > 0)
+    tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     _in_all_ways(window, "18-activity", picture, wait, narrow)
 
 
@@ -48,7 +48,7 @@ def _context(window: MainWindow, picture: Picture, wait: Wait, narrow: tuple[int
     window.late.show_context()
     wait("the context", lambda: control.is_settled and tab.view is not None)
     marked = next((row for row, one in enumerate(tab.part.entries) if one.marks), 0) if tab.part else 0
-    tab.list.setCurrentIndex(tab.list.entries.index(marked, 0))
+    tab.list.setCurrentIndex(tab.list.rows.index(marked, 0))
     _in_all_ways(window, "20-context", picture, wait, narrow)
 
 

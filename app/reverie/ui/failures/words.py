@@ -15,8 +15,8 @@ from reverie.homes.loki_records import AntiPattern, text_of
 from reverie.homes.loki_text import rendered
 from reverie.services.failures import FailuresView, LessonView, Repeated, Standing
 from reverie.ui import words
-from reverie.ui.memory.two_lines import TwoLines
 from reverie.ui.shown import visible, visible_lines
+from reverie.ui.two_lines import TwoLines
 
 PartKey = Literal["lessons", "avoid", "crashes"]
 _CONTEXT = "failures"

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QListWidget, QListWi
 
 from reverie.ui import words
 from reverie.ui.memory.run_words import RunFilter, filter_names, headline, run_line, state_words
-from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
 from reverie.ui.shown import as_tooltip
 from reverie.ui.theme import GAP
+from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
     from reverie.services.views import RunSummary

@@ -33,9 +33,9 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.duplicates.alignment import Row, aligned
 from reverie.ui.memory.duplicates.fit_combo import FitCombo
 from reverie.ui.memory.duplicates.side_by_side import SideBySide
-from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP, MARGIN, UNIT
+from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
     from reverie.homes.scopes import ScopeContext

@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QPlainTextEdit, QSplitter, QVBoxLayout, QWidget
 
 from reverie.ui.labels import WrapLabel
-from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import UNIT
+from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 MOST_ROWS = 2_000
 

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from reverie.ui import words
 from reverie.ui.memory.history import history_words
-from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
 from reverie.ui.node_model import AnyIndex
 from reverie.ui.shown import as_tooltip
+from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
     from reverie.services.timeline_views import TimelinePoint

@@ -21,9 +21,9 @@ from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.history import history_words
-from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
     from reverie.services.timeline_views import RestorePlan

@@ -29,9 +29,9 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.diff_view import DiffView
 from reverie.ui.memory.orphans import orphan_words
 from reverie.ui.memory.orphans.store_words import orphan_title
-from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 _SIDE_BY_SIDE = 620
 

@@ -38,9 +38,9 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage, Heading
 from reverie.ui.memory.orphans import orphan_words
 from reverie.ui.memory.orphans.store_words import orphan_reason, orphan_title
-from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
 from reverie.ui.shown import as_tooltip, human_size, visible, visible_lines
 from reverie.ui.theme import GAP, MARGIN, monospace
+from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
     from reverie.services.views import FileText

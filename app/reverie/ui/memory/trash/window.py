@@ -32,9 +32,9 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.history.text_view import TextView
-from reverie.ui.memory.two_lines import TwoLineDelegate, TwoLines
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP, MARGIN, UNIT
+from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
     from reverie.services.trash import TrashEntry, TrashPage
