@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLabel,
-    QPlainTextEdit,
     QSlider,
     QSplitter,
     QStackedWidget,
@@ -27,17 +26,16 @@ from reverie.ui.buttons import FitPushButton
 from reverie.ui.context import words
 from reverie.ui.context.budget import BudgetGauge
 from reverie.ui.context.entry_list import EntryList
+from reverie.ui.context.loaded_text import LoadedText
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage
-from reverie.ui.shown import visible_lines
-from reverie.ui.theme import GAP, MARGIN, UNIT, monospace
+from reverie.ui.theme import GAP, MARGIN, UNIT
 
 NARROWEST = 320
 MOST_DAYS = 28
-_SHOWN_CHARS = 400_000
 
 
 class ContextTab(QWidget):
@@ -81,12 +79,7 @@ class ContextTab(QWidget):
         self.note = WrapLabel()
         self.marks = WrapLabel()
         self.list = EntryList(icons)
-        self.text = QPlainTextEdit()
-        self.text.setReadOnly(True)
-        self.text.setFont(monospace())
-        self.text.setAccessibleName(self.tr("The text as it is loaded"))
-        self.text.setFrameShape(QPlainTextEdit.Shape.NoFrame)
-        self.text.setPlaceholderText(self.tr("Nothing is loaded."))
+        self.text = LoadedText()
         self.only = QCheckBox(self.tr("Only what is &loaded"))
         self.pin = FitPushButton()
         self.open = FitPushButton()
@@ -236,7 +229,7 @@ class ContextTab(QWidget):
         if self._text_of != (part.key, part.text):
             same = self._text_of is not None and self._text_of[0] == part.key
             at = self.text.verticalScrollBar().value() if same else 0
-            self.text.setPlainText(visible_lines(part.text[:_SHOWN_CHARS]))
+            self.text.show_text(part.text, part.marked)
             self.text.verticalScrollBar().setValue(at)
             self._text_of = (part.key, part.text)
         self.copy.setEnabled(bool(part.text))
