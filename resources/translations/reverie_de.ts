@@ -1239,21 +1239,6 @@
     </message>
 </context>
 <context>
-    <name>Field</name>
-    <message>
-        <source>Name: value; another: value</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>kept: {names}; Name: removes one</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>“{label}” is not valid.</source>
-        <translation type="unfinished"></translation>
-    </message>
-</context>
-<context>
     <name>FilePane</name>
     <message>
         <source>Files</source>
@@ -1537,6 +1522,10 @@
         <translation>Zurücknehmen</translation>
     </message>
     <message>
+        <source>The index and the links in other memories do not follow several at once. Move them one by one to see and change those lines, too, or mend the index afterwards.</source>
+        <translation>Der Index und die Links in anderen Notizen folgen nicht mehreren auf einmal. Einzeln verschoben, werden auch diese Zeilen gezeigt und geändert; oder der Index wird danach in Ordnung gebracht.</translation>
+    </message>
+    <message>
         <source>This scope is not available.</source>
         <translation>Dieser Bereich ist nicht verfügbar.</translation>
     </message>
@@ -1737,10 +1726,6 @@
     <message>
         <source>The agent does not load this.</source>
         <translation>Der Agent lädt dies nicht.</translation>
-    </message>
-    <message>
-        <source>The index and the links in other memories did not follow: mend the index.</source>
-        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2929,10 +2914,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeilen, die sich ändern</translation>
     </message>
     <message>
-        <source>Move</source>
-        <translation>Verschieben</translation>
-    </message>
-    <message>
         <source>Rename</source>
         <translation>Umbenennen</translation>
     </message>
@@ -2947,10 +2928,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{old} becomes {new}. With it {lines} in {files} change:</source>
         <translation>Aus {old} wird {new}. Damit ändern sich {lines} in {files}:</translation>
-    </message>
-    <message>
-        <source>{things} move to {folder}. With them {lines} in {files} change:</source>
-        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3385,20 +3362,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Fenster</translation>
     </message>
     <message>
-        <source>A&amp;dvanced</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
         <source>Code&amp;x</source>
         <translation>Code&amp;x</translation>
-    </message>
-    <message>
-        <source>No setting has “{query}” in its name, explanation or key.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Search the settings</source>
-        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Settings</source>
@@ -5537,289 +5502,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>There is nothing to take back.</source>
         <translation>Es gibt nichts zurückzunehmen.</translation>
-    </message>
-</context>
-<context>
-    <name>settings</name>
-    <message>
-        <source> min</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source> ms</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source> objects</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source> pt</source>
-        <translation> pt</translation>
-    </message>
-    <message>
-        <source> s</source>
-        <translation> s</translation>
-    </message>
-    <message>
-        <source> times</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>A consolidation that takes longer is stopped, and changes nothing.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>A rollout that changed within this time is still in use, and left alone.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>A run that takes longer is stopped, and comes again at the next turn.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>A run that would lose more of a scope's lines waits for your review.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>A trace shows each step of a run, in the Traces tab.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Always</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>An update that takes longer is stopped, and leaves the notes as they were.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Anthropic's messages</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>As known for this service</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Background runs in any 24 hours; 0 allows none.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Beside the text of the editor. From the next start; the View menu at once.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Break long lines in the editor</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>But after so long in any case, while files go on changing. From the next start.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>By so much the context has to grow between two updates.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Changes on disk are shown once nothing has changed for so long. From the next start.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Codex: new rollouts are extracted when the background services start.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Codex: rollouts read at once</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Compare with the disk every</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Consolidation by itself, in this home only; off until you switch it on.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Default: {value}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Empty: the agent's own model where it can be reached, else rules.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Empty: the model of the conversation, else the agent's default, else rules.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Empty: what a consolidation would use.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Everything is compared with the disk this often; 0: never.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Finished turns of the assistant between two runs; what the agent says counts first.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Folders are looked through again and again, instead of the system telling what changed.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>For each rollout, and for each directory.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>From the next start on.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Headers</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Interface</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Light, dark, or whatever the system shows.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Line numbers in the editor</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Long lines are broken where the editor ends. From the next start; the View menu at once.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Longest silence</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Look through folders</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Never</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Notes begin once the context of a session is so large.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Of everything in the window.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Older traces are removed, but only those that Reverie wrote.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Once all traces are larger, the oldest that Reverie wrote are removed.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Once background runs have used up so many in 24 hours, no more are started; 0 allows none.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>One file of notes for each session of Claude Code, kept up to date by thresholds.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Only where it has to be</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>OpenAI's chat completions</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Pack the history at</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Points by which the text of the editor is larger. From the next start; the View menu at once.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Sent with every request. Values are secret: they are kept, and never shown.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Show changes after quiet of</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Show changes at the latest after</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>So many rollouts are read at the same time.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>So many tool calls make an update due; the end of an answer does as well.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>So often a request is made again that failed on its way.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Text of the editor larger by</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>The environment variable that holds the key; empty: the usual one.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>The history is packed once it has so many loose objects.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>The longest silence of the service; 0: two minutes, and ten of one on this machine.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>The memory writer: after every so many turns it updates the memory of the project.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>The one file that the agent keeps for each project, or a memory in its project scope.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>The others come the next time.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Try again</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Variable of the key</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>What the service speaks: chat completions of OpenAI, or messages of Anthropic.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Where the service is, up to where the path of its interface begins.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Who consolidates: fixed rules, one model, or the agent's own model where it can be reached.</source>
-        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
