@@ -1522,10 +1522,6 @@
         <translation>Zurücknehmen</translation>
     </message>
     <message>
-        <source>The index and the links in other memories do not follow several at once. Move them one by one to see and change those lines, too, or mend the index afterwards.</source>
-        <translation>Der Index und die Links in anderen Notizen folgen nicht mehreren auf einmal. Einzeln verschoben, werden auch diese Zeilen gezeigt und geändert; oder der Index wird danach in Ordnung gebracht.</translation>
-    </message>
-    <message>
         <source>This scope is not available.</source>
         <translation>Dieser Bereich ist nicht verfügbar.</translation>
     </message>
@@ -1726,6 +1722,10 @@
     <message>
         <source>The agent does not load this.</source>
         <translation>Der Agent lädt dies nicht.</translation>
+    </message>
+    <message>
+        <source>The index and the links in other memories did not follow: mend the index.</source>
+        <translation>Der Index und die Links in anderen Notizen sind nicht mitgegangen; der Index ist in Ordnung zu bringen.</translation>
     </message>
 </context>
 <context>
@@ -2914,6 +2914,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeilen, die sich ändern</translation>
     </message>
     <message>
+        <source>Move</source>
+        <translation>Verschieben</translation>
+    </message>
+    <message>
         <source>Rename</source>
         <translation>Umbenennen</translation>
     </message>
@@ -2928,6 +2932,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{old} becomes {new}. With it {lines} in {files} change:</source>
         <translation>Aus {old} wird {new}. Damit ändern sich {lines} in {files}:</translation>
+    </message>
+    <message>
+        <source>{things} move to {folder}. With them {lines} in {files} change:</source>
+        <translation>{things} werden nach {folder} verschoben. Damit ändern sich {lines} in {files}:</translation>
     </message>
 </context>
 <context>

@@ -13,6 +13,7 @@ from ui_windows import Windows
 
 from helpers.audit import problems
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
+from reverie.homes.scopes import Scope
 from reverie.notes.template import current_template
 from reverie.ui.memory.move_dialog import MoveDialog
 
@@ -96,32 +97,38 @@ def test_what_is_to_mend_in_notes_is_listed_and_leads_to_its_line(
     assert problems(driver.window) == []
 
 
-def test_moving_several_says_that_the_index_and_links_do_not_follow(
+def test_several_that_move_take_the_index_and_links_along_once_a_person_saw_it(
     windows: Windows, claude: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, memory = claude
     driver = windows.open(root, session_id(1))
-    hand, paths = driver.tab.hand, [f"{BASE}/deploy.md", f"{BASE}/tests.md"]
-    driver.until(lambda: driver.tab.index_care.keeps_index(paths[0]))
-    asked: list[MoveDialog] = []
+    hand, care, paths = driver.tab.hand, driver.tab.index_care, [f"{BASE}/deploy.md", f"{BASE}/tests.md"]
+    driver.until(lambda: care.keeps_index(paths[0]))
+    folder = ["project", "old"]
 
     def answer(dialog: MoveDialog) -> int:
-        asked.append(dialog)
-        dialog.folder.setEditText("old")
+        dialog.scope.setCurrentIndex(dialog.scope.findData(Scope(folder[0])))
+        dialog.folder.setEditText(folder[1])
         return QDialog.DialogCode.Accepted
 
     monkeypatch.setattr(MoveDialog, "exec", answer)
-    chosen = [paths]
-    monkeypatch.setattr(hand, "_selected_paths", lambda: chosen[0])
+    monkeypatch.setattr(hand, "_selected_paths", lambda: paths)
     hand.move_selected()
-    driver.until(lambda: (memory / "old" / "deploy.md").exists() and driver.tab.undo_bar.isVisible())
-    sentence = "The index and the links in other memories do not follow several at once."
-    assert sentence in asked[0].warning.text()
-    assert sentence in driver.tab.undo_bar.text
+    driver.until(lambda: care.dialog is not None)
+    assert care.dialog.head.text().startswith("2 memories and folders move to project/old. With them")
     assert (memory / "MEMORY.md").read_text() == INDEX
-    chosen[0] = [f"{BASE}/unlisted.md"]
+    care.dialog.accept()
+    driver.until(lambda: (memory / "old" / "deploy.md").exists() and driver.tab.undo_bar.isVisible())
+    assert (memory / "MEMORY.md").read_text() == INDEX.replace("(deploy.md)", "(old/deploy.md)").replace(
+        "(tests.md)", "(old/tests.md)"
+    )
+    hand.edits.undo()
+    driver.until(lambda: (memory / "deploy.md").exists() and (memory / "MEMORY.md").read_text() == INDEX)
+    driver.settle()
+    folder[:] = ["global", ""]
     hand.move_selected()
-    assert asked[1].warning.text() == "", "one is planned, and shown with what follows"
+    driver.until(lambda: "did not follow" in driver.tab.undo_bar.text)
+    assert (memory / "MEMORY.md").read_text() == INDEX
 
 
 def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[Path, Path]) -> None:

@@ -76,10 +76,10 @@ class ChangedLine:
 
 @dataclass(frozen=True, slots=True)
 class RenamePlan:
-    """A rename with all that follows it. `lines`: what changes in other texts, and in those that move."""
+    """Renames, or moves, with all that follows them. `targets`: what was asked for, old path -> new path;
+    `moved`: every file that goes along; `lines`: what changes in other texts, and in those that move."""
 
-    old: str
-    new: str
+    targets: Mapping[str, str]
     changes: tuple[HandChange, ...]
     moved: Mapping[str, str]
     emptied: tuple[str, ...]
@@ -129,21 +129,28 @@ class IndexDesk:
             subject="Index mended by hand",
         )
 
-    def plan_rename(self, context: ScopeContext, old: str, new: str) -> RenamePlan | None:
-        """What a rename of a file or folder would change; None where no index follows it, so that it is a
-        plain rename. Raises `StoreError` where the new name is taken."""
+    def plan_renames(self, context: ScopeContext, targets: Mapping[str, str]) -> RenamePlan | None:
+        """What renames of files or folders would change, as one; None where no index follows them all, so
+        that they are plain renames. Raises `StoreError` where a new name is taken."""
         store = self._parts.store(context, actor="user")
-        source, target = lenient_path(old), lenient_path(new)
-        around = self._around(store, source)
-        if (
-            around is None
-            or source.scope is not target.scope
-            or not f"{target}/".startswith(f"{around.base}/")
-        ):
-            return None
+        asked: dict[str, str] = {}
+        moved: dict[str, str] = {}
         emptied: list[str] = []
-        moved = files_below(store, str(source), str(target), emptied)
-        return _planned(around, str(source), str(target), moved, tuple(emptied))
+        index: _Around | None = None
+        for old, new in targets.items():
+            source, target = lenient_path(old), lenient_path(new)
+            around = self._around(store, source)
+            if (
+                around is None
+                or (index is not None and index.base != around.base)
+                or source.scope is not target.scope
+                or not f"{target}/".startswith(f"{around.base}/")
+            ):
+                return None
+            index = around
+            asked[str(source)] = str(target)
+            moved.update(files_below(store, str(source), str(target), emptied))
+        return None if index is None else _planned(index, asked, moved, tuple(emptied))
 
     def rename(self, context: ScopeContext, plan: RenamePlan) -> Undo:
         """Do it, all or nothing. Raises `Conflict` where a file is not what the plan was made on."""
@@ -240,7 +247,7 @@ class _Around:
 
 
 def _planned(
-    around: _Around, old: str, new: str, moved: Mapping[str, str], emptied: tuple[str, ...]
+    around: _Around, targets: Mapping[str, str], moved: Mapping[str, str], emptied: tuple[str, ...]
 ) -> RenamePlan:
     cut = len(around.base) + 1
     raw = {rel: data for rel in around.rels if rel.endswith(".md") and (data := around.read(rel)) is not None}
@@ -249,7 +256,7 @@ def _planned(
     try:
         edits = renamed(texts, {before: after for before, after in inside.items() if before in texts})
     except CannotMendError as error:
-        raise StoreError(f"{old} was not renamed.", cause=str(error)) from error
+        raise StoreError(f"{next(iter(targets))} was not renamed.", cause=str(error)) from error
     becomes = {edit.rel: edit.after for edit in edits if edit.after is not None}
     changes: list[HandChange] = []
     lines: list[ChangedLine] = []
@@ -270,7 +277,7 @@ def _planned(
         changes.append(HandChange(f"{around.base}/{rel}", text.encode(), sha256_of_bytes(raw[rel])))
         lines += _changed_lines(f"{around.base}/{rel}", texts[rel], text)
     lines.sort(key=lambda line: (line.path != f"{around.base}/{INDEX}", line.path, line.line))
-    return RenamePlan(old, new, tuple(changes), moved, emptied, tuple(lines))
+    return RenamePlan(targets, tuple(changes), moved, emptied, tuple(lines))
 
 
 def _changed_lines(path: str, before: str, after: str) -> list[ChangedLine]:

@@ -102,7 +102,7 @@ def show_claude(
     QApplication.setPalette(dark_palette())
     picture("71-index-cut-dark")
     QApplication.setPalette(light)
-    control.rename("/memories/project/tests.md", "/memories/project/testing.md", _nothing)
+    control.rename({"/memories/project/tests.md": "/memories/project/testing.md"}, _nothing)
     wait("the plan of a rename", lambda: control.dialog is not None)
     if control.dialog is not None:
         picture("72-index-rename", control.dialog)
@@ -123,5 +123,5 @@ def show_claude(
     window.resize(size)
 
 
-def _nothing() -> None:
+def _nothing(_not_followed: str) -> None:
     """Nothing follows this rename, so there is nothing to see."""

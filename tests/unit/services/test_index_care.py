@@ -120,7 +120,7 @@ def test_an_index_that_changed_since_is_not_mended(desk: Desk) -> None:
 
 def test_a_rename_shows_each_line_first_and_then_changes_exactly_those(desk: Desk) -> None:
     before = contents(desk.memory)
-    plan = desk.bench.index_care.plan_rename(desk.context, f"{BASE}/sub/tests.md", f"{BASE}/testing.md")
+    plan = desk.bench.index_care.plan_renames(desk.context, {f"{BASE}/sub/tests.md": f"{BASE}/testing.md"})
     assert plan is not None
     assert contents(desk.memory) == before
     assert [(line.path, line.line) for line in plan.lines] == [
@@ -137,7 +137,7 @@ def test_a_rename_shows_each_line_first_and_then_changes_exactly_those(desk: Des
 
 
 def test_a_folder_is_renamed_with_all_that_leads_into_it(desk: Desk) -> None:
-    plan = desk.bench.index_care.plan_rename(desk.context, f"{BASE}/sub", f"{BASE}/notes/how")
+    plan = desk.bench.index_care.plan_renames(desk.context, {f"{BASE}/sub": f"{BASE}/notes/how"})
     assert plan is not None
     desk.bench.index_care.rename(desk.context, plan)
     assert "(notes/how/tests.md)" in desk.index
@@ -145,10 +145,31 @@ def test_a_folder_is_renamed_with_all_that_leads_into_it(desk: Desk) -> None:
     assert not (desk.memory / "sub").exists()
 
 
+def test_several_move_as_one_with_all_that_leads_to_them(desk: Desk) -> None:
+    before = contents(desk.memory)
+    targets = {f"{BASE}/{rel}": f"{BASE}/old/{rel}" for rel in ("deploy.md", "sub", "bytes.md")}
+    plan = desk.bench.index_care.plan_renames(desk.context, targets)
+    assert plan is not None
+    undo = desk.bench.index_care.rename(desk.context, plan)
+    assert desk.index == INDEX.replace("(deploy.md)", "(old/deploy.md)").replace("(sub/", "(old/sub/")
+    assert "[tests](sub/tests.md) and [[tests]]" in (desk.memory / "old/deploy.md").read_text()
+    assert (desk.memory / "old/sub/tests.md").read_bytes().endswith(b"[deploy](../deploy.md)\r\n")
+    assert (desk.memory / "old/bytes.md").read_bytes() == FILES["bytes.md"]
+    desk.bench.undo(undo)
+    assert contents(desk.memory) == before
+
+
+def test_moves_that_one_index_does_not_follow_are_not_planned(desk: Desk) -> None:
+    plan = desk.bench.index_care.plan_renames
+    inside = {f"{BASE}/deploy.md": f"{BASE}/d.md"}
+    assert plan(desk.context, {**inside, f"{BASE}/team/t.md": f"{BASE}/team/u.md"}) is None
+    assert plan(desk.context, {**inside, f"{BASE}/bytes.md": "/memories/global/bytes.md"}) is None
+
+
 def test_a_name_that_is_taken_and_a_plan_that_is_stale_change_nothing(desk: Desk) -> None:
     with pytest.raises(StoreError):
-        desk.bench.index_care.plan_rename(desk.context, f"{BASE}/sub/tests.md", f"{BASE}/deploy.md")
-    plan = desk.bench.index_care.plan_rename(desk.context, f"{BASE}/deploy.md", f"{BASE}/d.md")
+        desk.bench.index_care.plan_renames(desk.context, {f"{BASE}/sub/tests.md": f"{BASE}/deploy.md"})
+    plan = desk.bench.index_care.plan_renames(desk.context, {f"{BASE}/deploy.md": f"{BASE}/d.md"})
     assert plan is not None
     (desk.memory / "MEMORY.md").write_text("other\n")
     before = contents(desk.memory)
@@ -158,7 +179,7 @@ def test_a_name_that_is_taken_and_a_plan_that_is_stale_change_nothing(desk: Desk
 
 
 def test_what_is_no_text_is_renamed_byte_for_byte(desk: Desk) -> None:
-    plan = desk.bench.index_care.plan_rename(desk.context, f"{BASE}/bytes.md", f"{BASE}/b.md")
+    plan = desk.bench.index_care.plan_renames(desk.context, {f"{BASE}/bytes.md": f"{BASE}/b.md"})
     assert plan is not None
     assert not plan.lines
     desk.bench.index_care.rename(desk.context, plan)

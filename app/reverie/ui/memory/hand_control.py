@@ -94,8 +94,11 @@ class HandControl(QObject):
         if place is not None:
             session, update = place
             new = f"{path.rpartition('/')[0]}/{name}"
-            plain = partial(self.edits.rename, session, update.context, path, new)
-            self._tab.index_care.rename(path, new, plain)
+
+            def plain(_not_followed: str) -> None:
+                self.edits.rename(session, update.context, path, new)
+
+            self._tab.index_care.rename({path: new}, plain)
 
     def move_selected(self) -> None:
         """To a folder that is asked for."""
@@ -106,8 +109,7 @@ class HandControl(QObject):
 
         _session, update = place
         folders = {scope: self._folders(update, scope) for scope in self._scopes(update)}
-        warning = self._not_followed(paths)
-        targets = MoveDialog.ask(self._tab, paths, folders, self._tab.model.is_taken, warning)
+        targets = MoveDialog.ask(self._tab, paths, folders, self._tab.model.is_taken)
         if targets:
             self._move(targets)
 
@@ -138,23 +140,10 @@ class HandControl(QObject):
             self.tr("Nothing was moved. {reason}").format(reason=visible(reason)), tone="warn"
         )
 
-    def _not_followed(self, paths: Sequence[str]) -> str:
-        """What to say where several are moved that an index leads to: only one at a time is planned."""
-        if len(paths) < 2 or not any(self._tab.index_care.keeps_index(path) for path in paths):
-            return ""
-        return self.tr(
-            "The index and the links in other memories do not follow several at once. Move them one by one to"
-            " see and change those lines, too, or mend the index afterwards."
-        )
-
     def _move(self, targets: Mapping[str, str]) -> None:
-        if len(targets) == 1:
-            old, new = next(iter(targets.items()))
-            self._tab.index_care.rename(old, new, partial(self._move_plainly, targets))
-        else:
-            self._move_plainly(targets)
+        self._tab.index_care.rename(targets, partial(self._move_plainly, targets))
 
-    def _move_plainly(self, targets: Mapping[str, str]) -> None:
+    def _move_plainly(self, targets: Mapping[str, str], not_followed: str) -> None:
         place = self._place_now()
         if place is None:
             return
@@ -164,8 +153,7 @@ class HandControl(QObject):
         def job() -> Undo:
             return workbench.moves.move(context, wanted)
 
-        said = self._not_followed(tuple(wanted))
-        self.edits.apply(session, "move memories", job, partial(self._on_moved, not_followed=said))
+        self.edits.apply(session, "move memories", job, partial(self.moved, not_followed=not_followed))
 
     def delete_selected(self) -> None:
         place, paths = self._place_now(), self._selected_paths()
@@ -245,7 +233,8 @@ class HandControl(QObject):
         self._select_soon(new, focus=False)
         self.offer_undo(self.tr("Renamed {old} to {new}").format(old=_name(old), new=_name(new)))
 
-    def _on_moved(self, undo: Undo, *, not_followed: str) -> None:
+    def moved(self, undo: Undo, *, not_followed: str = "") -> None:
+        """Memories have moved: the editor and the selection go along, and Undo is offered."""
         moved = renames_of(undo)
         for old, new in moved:
             self._tab.editor.renamed(old, new)

@@ -36,7 +36,7 @@ _MOST_NAMES = 8
 
 class MoveDialog(QDialog):
     """`folders` are the relative paths of each scope that is there; `taken(path)` says whether something is
-    there already; `warning`: a sentence on what does not follow, empty for none."""
+    there already."""
 
     def __init__(
         self,
@@ -44,8 +44,6 @@ class MoveDialog(QDialog):
         folders: Mapping[Scope, Sequence[str]],
         taken: Callable[[str], bool],
         parent: QWidget | None = None,
-        *,
-        warning: str = "",
     ) -> None:
         super().__init__(parent)
         self._paths = tuple(paths)
@@ -79,8 +77,6 @@ class MoveDialog(QDialog):
         self.name.setAccessibleName(self.tr("Name"))
         self.keep_both = QCheckBox(self.tr("Keep &both: put a number after the name"))
         self.hint = WrapLabel()
-        self.warning = WrapLabel()
-        self.warning.say(warning)
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
         )
@@ -112,8 +108,6 @@ class MoveDialog(QDialog):
         outer.addLayout(form)
         outer.addWidget(self.keep_both)
         outer.addWidget(self.hint)
-        outer.addWidget(self.warning)
-        self.warning.setVisible(bool(self.warning.text()))
         outer.addStretch(1)
         outer.addWidget(self.buttons)
         if not one:
@@ -193,10 +187,9 @@ class MoveDialog(QDialog):
         paths: Sequence[str],
         folders: Mapping[Scope, Sequence[str]],
         taken: Callable[[str], bool],
-        warning: str = "",
     ) -> Mapping[str, str] | None:
         """Old path -> new path, or None."""
-        dialog = cls(paths, folders, taken, parent, warning=warning)
+        dialog = cls(paths, folders, taken, parent)
         return dialog.plan().targets if dialog.exec() == QDialog.DialogCode.Accepted else None
 
 

@@ -10,7 +10,7 @@ Threading: GUI thread; the desk is touched by jobs only. Failure: under the tree
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -168,22 +168,25 @@ class IndexControl(QObject):
 
         self._tab.edits.apply(session, "mend the index", job, done)
 
-    def rename(self, old: str, new: str, plain: Callable[[], None]) -> None:
-        """Rename with all that leads there, after a person saw it; `plain` does it where nothing follows."""
+    def rename(self, targets: Mapping[str, str], plain: Callable[[str], None]) -> None:
+        """Rename or move with all that leads there, after a person saw it. `plain` does it where nothing
+        follows; it gets a sentence on what should, and does not."""
         session, update = self._session, self._tab.update_
-        if session is None or update is None or not self.keeps_index(old):
-            plain()
+        if session is None or update is None or not any(map(self.keeps_index, targets)):
+            plain("")
             return
-        workbench, context = session.workbench, update.context
+        workbench, context, asked = session.workbench, update.context, dict(targets)
 
         def work(_control: JobControl) -> RenamePlan | None:
             import reverie.ui.memory.index.rename_dialog  # noqa: F401 - see `_look`
 
-            return workbench.index_care.plan_rename(context, old, new)
+            return workbench.index_care.plan_renames(context, asked)
 
         def done(plan: RenamePlan | None) -> None:
-            if plan is None or not plan.lines:
-                plain()
+            if plan is None:
+                plain(self.tr("The index and the links in other memories did not follow: mend the index."))
+            elif not plan.lines:
+                plain("")
             else:
                 self._ask(session, plan)
 
@@ -227,7 +230,10 @@ class IndexControl(QObject):
         def job() -> Undo:
             return workbench.index_care.rename(context, plan)
 
-        def done(_undo: Undo) -> None:
+        def done(undo: Undo) -> None:
+            if len(plan.targets) > 1:
+                self._tab.hand.moved(undo)
+                return
             for old, new in plan.moved.items():
                 self._tab.edits.renamed.emit(old, new)
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QVBoxLayout, QWidget
 
+from reverie.memory.paths import ROOT
 from reverie.ui.labels import WrapLabel
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, MARGIN, CalmSelection, monospace
-from reverie.ui.words import counted
+from reverie.ui.words import counted, things
 
 if TYPE_CHECKING:
     from reverie.services.index_care import RenamePlan
@@ -25,12 +26,17 @@ class RenameDialog(QDialog):
         self.setWindowTitle(self.tr("Rename with its links"))
         self.setMinimumWidth(340)
         files = len({line.path for line in plan.lines})
+        (old, new), *others = plan.targets.items()
         said = self.tr("{old} becomes {new}. With it {lines} in {files} change:")
+        if others:
+            said = self.tr("{things} move to {folder}. With them {lines} in {files} change:")
         self.head = WrapLabel()
         self.head.say(
             said.format(
-                old=_name(plan.old),
-                new=_name(plan.new),
+                old=_name(old),
+                new=_name(new),
+                things=things(len(plan.targets)),
+                folder=visible(new.rpartition("/")[0].removeprefix(f"{ROOT}/")),
                 lines=counted(self.tr("1 line"), "%n lines", len(plan.lines)),
                 files=counted(self.tr("1 file"), "%n files", files),
             )
@@ -50,7 +56,7 @@ class RenameDialog(QDialog):
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
         )
         self.accept_button = buttons.button(QDialogButtonBox.StandardButton.Ok)
-        self.accept_button.setText(self.tr("Rename"))
+        self.accept_button.setText(self.tr("Move") if others else self.tr("Rename"))
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
