@@ -28,7 +28,7 @@ from reverie.homes.claude_places import (
     settings_problems,
 )
 from reverie.homes.claude_projects import NOTES, NOTES_FILE, Known, Listed, Session, listed
-from reverie.homes.claude_sidechains import side_sources
+from reverie.homes.claude_sidechains import older_sources, side_sources
 from reverie.homes.claude_stores import ClaudeStores, no_session, nothing_chosen, refuse_hostile_id
 from reverie.homes.listing import (
     Companion,
@@ -256,7 +256,8 @@ class ClaudeHome(PlainHome):
         wanted = None if project_path is None else self._project(project_path)
         owners: dict[str, str] = {}
         found = []
-        for session in self._sessions():
+        directories = self._listed([])
+        for session in self._sessions(directories):
             owner = owners.get(session.directory) or self._owner(session.directory)
             owners[session.directory] = owner
             if wanted is not None and owner != wanted:
@@ -275,6 +276,10 @@ class ClaudeHome(PlainHome):
                     )
                 )
             found += side_sources(self._stores.projects, session, owner)
+        for one in directories:
+            owner = self._owner(one.name) if one.sidechains else ""
+            if owner and wanted in (None, owner):
+                found += older_sources(one, owner)
         return tuple(found)
 
     def open_source(self, source: Source) -> ReadableTranscript:
@@ -285,7 +290,7 @@ class ClaudeHome(PlainHome):
     def source_title(self, source: Source) -> str:
         from reverie.transcripts.claude import session_head
 
-        if source.under:
+        if source.kind == "sub-agent":
             return source.title
         try:
             head = session_head(source.path)
@@ -335,11 +340,11 @@ class ClaudeHome(PlainHome):
             return True
         return session.notes and not is_directory(other / session.id / NOTES)
 
-    def _sessions(self) -> list[Session]:
+    def _sessions(self, directories: Iterable[Listed] | None = None) -> list[Session]:
         """Every session, the one used last first, each once."""
         found = [
             session
-            for one in self._listed([])
+            for one in (self._listed([]) if directories is None else directories)
             for session in one.sessions
             if self._places[session.id] == one.name
         ]

@@ -16,6 +16,8 @@ from reverie.homes.reading import is_directory, is_file
 KIND = "claude"
 SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 """A session: the name of its transcript without the ending, and of its directory."""
+SIDECHAIN = re.compile(r"agent-[\w-]+\.jsonl")
+"""What older versions kept of a sub-agent, beside the transcripts of sessions."""
 DIRECTORY = re.compile(r"[A-Za-z0-9-]+")
 """A directory in `projects/`."""
 MOST_SCANNED = 200
@@ -90,7 +92,11 @@ def detect(root: Path) -> bool:
 
 def _is_project(directory: os.DirEntry[str]) -> bool:
     for entry in _entries(Path(directory.path)):
-        if entry.name == "memory" or SESSION.fullmatch(entry.name.removesuffix(".jsonl")):
+        if (
+            entry.name == "memory"
+            or SESSION.fullmatch(entry.name.removesuffix(".jsonl"))
+            or SIDECHAIN.fullmatch(entry.name)
+        ):
             return True
     return False
 

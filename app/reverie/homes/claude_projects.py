@@ -27,7 +27,14 @@ from typing import Any
 
 from reverie.errors import MendableError
 from reverie.files.atomic import atomic_write
-from reverie.homes.claude_names import DIRECTORY, LONGEST, SESSION, directory_of, same_directory
+from reverie.homes.claude_names import (
+    DIRECTORY,
+    LONGEST,
+    SESSION,
+    SIDECHAIN,
+    directory_of,
+    same_directory,
+)
 from reverie.homes.reading import read_json
 
 _HISTORY_BYTES = 8 << 20
@@ -55,23 +62,25 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One directory in `projects/`; sessions newest first."""
+    """One directory in `projects/`; sessions newest first. `sidechains`: what older versions kept of
+    sub-agents beside the transcripts."""
 
     name: str
     path: Path
     memory: bool
     sessions: tuple[Session, ...]
+    sidechains: tuple[tuple[Path, os.stat_result], ...] = ()
 
 
 def listed(projects: Path, problems: list[str], only: Iterable[str] | None = None) -> tuple[Listed, ...]:
-    """Every directory (of `only`) with a memory or a session, by name. No file is opened."""
+    """Every directory (of `only`) with a memory or a transcript, by name. No file is opened."""
     found, wanted = [], None if only is None else set(only)
     for entry in _entries(projects, problems):
         if wanted is not None and entry.name not in wanted:
             continue
         if DIRECTORY.fullmatch(entry.name) and _is_dir(entry):
             one = _directory(entry, problems)
-            if one.memory or one.sessions:
+            if one.memory or one.sessions or one.sidechains:
                 found.append(one)
     return tuple(found)
 
@@ -79,12 +88,16 @@ def listed(projects: Path, problems: list[str], only: Iterable[str] | None = Non
 def _directory(directory: os.DirEntry[str], problems: list[str]) -> Listed:
     transcripts: dict[str, tuple[Path, os.stat_result]] = {}
     others: dict[str, tuple[bool, os.stat_result]] = {}
+    sidechains = []
     memory = False
     for entry in _entries(Path(directory.path), problems):
         with contextlib.suppress(OSError):
             stem = entry.name.removesuffix(".jsonl")
             if entry.name == "memory":
                 memory = entry.is_dir()
+            elif SIDECHAIN.fullmatch(entry.name):
+                if entry.is_file(follow_symlinks=False):
+                    sidechains.append((Path(entry.path), entry.stat()))
             elif not SESSION.fullmatch(stem):
                 continue
             elif stem != entry.name:
@@ -108,7 +121,7 @@ def _directory(directory: os.DirEntry[str], problems: list[str]) -> Listed:
             )
         )
     sessions.sort(key=lambda session: (-session.updated_at, session.id))
-    return Listed(directory.name, Path(directory.path), memory, tuple(sessions))
+    return Listed(directory.name, Path(directory.path), memory, tuple(sessions), tuple(sidechains))
 
 
 @dataclass(slots=True)

@@ -1,5 +1,6 @@
 """What the sub-agents of a session said: transcripts of their own beside its notes
-(`<session>/subagents/*.jsonl`, formats/claude-code.md section 1).
+(`<session>/subagents/*.jsonl`, formats/claude-code.md section 1), or, from older versions, beside its
+transcript (`agent-*.jsonl`, section 8), where only their text says whose they are.
 
 They are listed by their directory alone and opened like the session's own. Threading: any thread but the
 GUI's. Failure: what cannot be listed is not there.
@@ -11,7 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from reverie.homes.claude_projects import Session
+from reverie.homes.claude_projects import Listed, Session
 from reverie.homes.listing import Source
 
 _PLACE = "subagents"
@@ -30,15 +31,21 @@ def side_sources(projects: Path, session: Session, owner: str) -> Iterator[Sourc
     yield from sorted(found, key=lambda each: (-(each.updated_at or 0), each.id))
 
 
+def older_sources(one: Listed, owner: str) -> Iterator[Source]:
+    """Those beside the transcripts of a directory, newest first. `owner`: the project of the directory."""
+    found = [_source(path, status, "", owner, one.name) for path, status in one.sidechains]
+    yield from sorted(found, key=lambda each: (-(each.updated_at or 0), each.id))
+
+
 def _is(entry: os.DirEntry[str]) -> bool:
     return entry.name.endswith(_ENDING) and entry.is_file(follow_symlinks=False)
 
 
-def _source(path: Path, status: os.stat_result, session_id: str, owner: str) -> Source:
+def _source(path: Path, status: os.stat_result, session_id: str, owner: str, directory: str = "") -> Source:
     # Called by its file: what it was asked would have to be read.
     name = path.name.removesuffix(_ENDING)
     return Source(
-        f"{session_id}/{name}",
+        f"{session_id or directory}/{name}",
         "sub-agent",
         path,
         name,

@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from reverie.errors import Unavailable
-from reverie.homes.agents import AgentJob, StatusLine
+from reverie.homes.agents import AgentJob, DreamWishes, StatusLine
 from reverie.homes.codex_database import database_places
 from reverie.homes.codex_jobs import jobs_of, read_memory_books, status_lines
 from reverie.homes.codex_names import BUCKET, KIND, USER_BUCKET, bucket_of, database_names, normalised_cwd
@@ -158,6 +158,11 @@ class CodexHome(PlainHome):
     def agent_jobs(self) -> tuple[AgentJob, ...]:
         books = read_memory_books(self._root, self._cache, self._sqlite_home)
         return jobs_of(books, self._threads(), int(self._now() * 1000))
+
+    def dream_wishes(self, workspace_id: str | None) -> DreamWishes:
+        from reverie.homes.codex_models import extraction_model
+
+        return DreamWishes(extraction_model(self._root))
 
     def threads(self) -> tuple[Thread, ...]:
         """Every thread, those of sub-agents too."""

@@ -506,7 +506,8 @@ def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHome
     maker.file(f"projects/{directory_of(GONE)}/agent-1234.jsonl", "{}\n")
     maker.file(f"projects/{directory_of(GONE)}/sessions-index.json", "{}")
     home = maker.home()
-    newest, older = home.sources()
+    newest, older, side = home.sources()
+    assert (side.kind, side.under) == ("sub-agent", "")
     assert (newest.id, newest.state, newest.project_path) == (session_id(2), "session notes", GONE)
     assert (older.id, older.state, older.updated_at) == (session_id(1), "", (NOW_S - 999) * 1000)
     assert home.source_title(older) == "First"
@@ -553,6 +554,29 @@ def test_sub_agents_stand_after_their_session_and_are_read_only_when_opened(make
     assert (side.path, side.size) == (agent, agent.stat().st_size)
     assert [message.text for message in home.open_source(side).messages(Reading())] == ["Look"]
     assert [each.id for each in home.contents().workspaces()] == [session_id(2), session_id(1)]
+
+
+def test_sub_agents_of_older_versions_are_listed_beside_the_sessions_and_are_none(
+    maker: ClaudeHomeMaker,
+) -> None:
+    maker.typed(GONE)
+    maker.session(GONE, 1)
+    row = {"type": "user", "uuid": "u", "isSidechain": True, "sessionId": session_id(1)}
+    row["message"] = {"content": "Look"}
+    agent = write(maker.directory(GONE) / "agent-1a2b3c4d.jsonl", json.dumps(row) + "\n")
+    write(maker.directory("/gone/alone") / "agent-ff.jsonl", "")
+    home = maker.home()
+    with opened_files() as files:
+        found = home.sources(GONE)
+        assert [each.id for each in found] == [session_id(1), f"{agent.parent.name}/agent-1a2b3c4d"]
+        assert home.source_title(found[1]) == "agent-1a2b3c4d"
+    assert [name for name in files if "agent-" in name] == []
+    assert (found[1].kind, found[1].under, found[1].size) == ("sub-agent", "", agent.stat().st_size)
+    assert [message.text for message in home.open_source(found[1]).messages(Reading())] == ["Look"]
+    assert [each.id for each in home.contents().workspaces()] == [session_id(1)]
+    assert {each.path.name for each in home.sources()} == {
+        *(f"{session_id(1)}.jsonl", "agent-1a2b3c4d.jsonl", "agent-ff.jsonl"),
+    }
 
 
 def test_nothing_reads_a_transcript_before_it_is_asked_for(maker: ClaudeHomeMaker) -> None:

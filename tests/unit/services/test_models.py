@@ -13,6 +13,7 @@ from helpers.benches import NOW, sample_parts, workspace
 from helpers.model_server import ModelServer, Reply
 from reverie.clock import HOUR_MS
 from reverie.errors import StoreError
+from reverie.homes.codex import CodexHome
 from reverie.homes.scopes import Scope, ScopeContext
 from reverie.runs.record import RunRecord
 from reverie.services.models import Models
@@ -93,6 +94,26 @@ def test_a_dream_that_the_home_switched_off_is_not_done_by_its_model(
 ) -> None:
     set_in_home(parts, defaultModel=REMOTE, agentAiDefaults={"dream": {"enabled": False}})
     assert models(parts, {"ANTHROPIC_API_KEY": "k" * 20}).view(context).engine == "rules"
+
+
+@pytest.mark.parametrize(
+    ("config", "model"),
+    [
+        ("[memories]\nextract_model = 'gpt-5-mini'\n", "openai:gpt-5-mini"),
+        ("model_provider = 'oss'\n[memories]\nextract_model = 'qwen3:8b'\n", "ollama:qwen3:8b"),
+        ("model = 'gpt-5'\n[memories]\nextract_model = ' '\n", None),
+        ("memories = 1\n", None),
+        ("[memories]\nextract_model = 3\n", None),
+        ("[memories\n", None),
+        ("", None),
+    ],
+)
+def test_an_extraction_uses_what_codex_would_and_nothing_where_it_names_none(
+    tmp_path: Path, config: str, model: str | None
+) -> None:
+    (tmp_path / "config.toml").write_text(config)
+    assert CodexHome(tmp_path).dream_wishes(None).model == model
+    assert CodexHome(tmp_path / "gone").dream_wishes(None).model is None
 
 
 def test_nothing_goes_away_before_a_person_agreed_and_then_it_may(
