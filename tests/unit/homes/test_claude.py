@@ -526,9 +526,9 @@ def test_sessions_are_told_by_the_disk_and_side_files_are_none(maker: ClaudeHome
     later = maker.home()
     titles = {each.id: each.title for each in later.contents().workspaces()}
     assert titles == {session_id(1): "First", session_id(2): ""}, "a title that was read is remembered"
-    assert [each.title for each in later.sources()] == ["", "First"]
+    assert [each.title for each in later.sources()] == ["", "First", side.title]
     os.utime(older.path, (NOW_S, NOW_S))
-    assert [each.title for each in later.sources()] == ["", ""], "it may be another one by now"
+    assert [each.title for each in later.sources()] == ["", "", side.title], "it may be another one by now"
     older.path.unlink()
     assert home.source_title(older) == ""
     assert home.session(session_id(1)) is None
