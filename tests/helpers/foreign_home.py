@@ -11,38 +11,20 @@ no companions. What works with both keeps no constant of either.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 
 from reverie.errors import Unavailable
-from reverie.homes.agents import (
-    AgentJob,
-    AgentLock,
-    DreamWishes,
-    DumpPlaces,
-    Essence,
-    MemoryKinds,
-    NotesPlace,
-    RootChange,
-    StatusLine,
-    WriterPlace,
-    WriterWishes,
-)
 from reverie.homes.listing import (
-    Companion,
     HomeContents,
     LostStore,
     Orphan,
     Project,
-    SessionPlace,
-    Source,
     WatchedPlace,
-    Workspace,
 )
+from reverie.homes.plain import PlainHome
 from reverie.homes.scopes import (
     EDITABLE,
     Caps,
-    FileRole,
     FileRule,
     ProjectGap,
     Scope,
@@ -50,8 +32,6 @@ from reverie.homes.scopes import (
     ScopeRoot,
     ScopeUnavailable,
 )
-from reverie.transcripts.reading import ReadableTranscript
-from reverie.transcripts.turns import Transcript
 
 MARKER = "jotter.ini"
 
@@ -63,18 +43,16 @@ def make_foreign_home(root: Path, *projects: str) -> ForeignHome:
     return ForeignHome(root)
 
 
-class ForeignHome:
-    """See the module's docstring; typed against the protocol by `_: Home` below."""
+class ForeignHome(PlainHome):
+    """See the module's docstring."""
 
     kind = "jotter"
     caps = Caps(
         file_bytes=2048, files_per_scope=12, description_chars=40, description_prefix_bytes=512, view_depth=3
     )
-    usage_sidecar: Path | None = None
-    coverage_sidecar: Path | None = None
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        super().__init__(root)
         self.rules: dict[str, FileRule] = {}
         self.said: dict[str, str] = {}
 
@@ -130,80 +108,14 @@ class ForeignHome:
             for orphan in self.contents().orphans
         )
 
-    def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
-        return ()
-
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         return self.rules.get(f"{root.key}/{rel}", EDITABLE)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
         return self.said.get(f"{root.key}/{rel}")
 
-    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
-        return "memory"
-
-    def essence(self, text: str) -> Essence:
-        return Essence(text)
-
-    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        return {}
-
-    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        return None
-
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         return None if root.usage_prefix is None else root.usage_prefix + rel
-
-    def recencies(self) -> tuple[tuple[str, int], ...]:
-        return ()
-
-    def transcript(self, workspace_id: str) -> Transcript | None:
-        return None
-
-    def session(self, workspace_id: str) -> SessionPlace | None:
-        return None
-
-    def sessions_in_use(self) -> tuple[SessionPlace, ...]:
-        return ()
-
-    def use_watched(self) -> tuple[WatchedPlace, ...]:
-        return ()
-
-    def memory_kinds(self) -> MemoryKinds:
-        return MemoryKinds()
-
-    def dream_wishes(self, workspace_id: str | None) -> DreamWishes:
-        return DreamWishes()
-
-    def workspace(self, workspace_id: str) -> Workspace | None:
-        return None
-
-    def writer_place(self, workspace_id: str) -> WriterPlace | None:
-        return None
-
-    def writer_wishes(self, workspace_id: str) -> WriterWishes:
-        return WriterWishes()
-
-    def notes_place(self, session_id: str) -> NotesPlace | None:
-        return None
-
-    def dump_places(self) -> DumpPlaces | None:
-        return None
-
-    def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        return ()
-
-    def agent_jobs(self) -> tuple[AgentJob, ...]:
-        return ()
-
-    def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
-        return ()
-
-    def open_source(self, source: Source) -> ReadableTranscript:
-        raise Unavailable("A jotter keeps no transcripts.")
-
-    def source_title(self, source: Source) -> str:
-        return ""
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return (WatchedPlace(self.root, (MARKER, "common", "books")), WatchedPlace(self.root / "books"))
