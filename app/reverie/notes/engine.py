@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
-from reverie.agent.account import Account
-from reverie.errors import MendableError
+from reverie.agent.asking import EngineEnd
 from reverie.notes.tool import NotesDraft
 from reverie.transcripts.reading import Message
-
-EngineOutcome = Literal["completed", "time-limit", "cancelled", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +25,6 @@ class NotesTask:
     prompt: str | None
     timeout_ms: int
     deadline: float
-
-
-@dataclass(frozen=True, slots=True)
-class EngineEnd:
-    """How the thinking ended. `error` says why it `failed`."""
-
-    outcome: EngineOutcome
-    error: MendableError | None = None
-    account: Account = field(default_factory=Account)
 
 
 class NotesEngine(Protocol):

@@ -9,26 +9,20 @@ A person's own prompt takes the place of the instructions, not of the rules; `{{
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Mapping
 
+from reverie.agent.prompting import between, prompt_words
 from reverie.notes.engine import NotesTask
 from reverie.notes.material import as_json
 from reverie.notes.sections import SECTION_TOKENS, TOTAL_TOKENS, reminder_of
-from reverie.resources import resource
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
-
-
-def random_mark() -> str:
-    """A part of the marks that text from outside cannot know."""
-    return secrets.token_hex(6)
 
 
 def system_prompt(mark: str) -> str:
     """The rules that hold whatever the instructions say."""
     rules = with_values(
-        _text("notes-rules"), {"sectionTokens": str(SECTION_TOKENS), "totalTokens": str(TOTAL_TOKENS)}
+        prompt_words("notes-rules"), {"sectionTokens": str(SECTION_TOKENS), "totalTokens": str(TOTAL_TOKENS)}
     )
     return (
         f"{rules.strip()}\n\n"
@@ -38,12 +32,12 @@ def system_prompt(mark: str) -> str:
 
 def user_message(task: NotesTask, notes: str, mark: str) -> str:
     """Instructions, the notes as they are, the conversation, and what is too long."""
-    told = task.prompt or _text("notes")
-    values = {"currentNotes": _between("session-notes", notes, mark), "notesPath": task.path}
+    told = task.prompt or prompt_words("notes")
+    values = {"currentNotes": between("session-notes", notes, mark), "notesPath": task.path}
     parts = [with_values(told, values).strip()]
     if "{{currentNotes}}" not in told:
         parts.append(values["currentNotes"])
-    parts.append(_between("conversation (JSON, oldest first)", as_json(task.messages), mark))
+    parts.append(between("conversation (JSON, oldest first)", as_json(task.messages), mark))
     if too_long := reminder_of(notes):
         parts.append(f"These limits are exceeded:\n{too_long}")
     return "\n\n".join(parts) + "\n"
@@ -53,7 +47,7 @@ def reminder(broken: str, too_long: str) -> str:
     """What is said once more after the model is done; empty where there is nothing to say."""
     parts = []
     if broken:
-        parts.append(f"{broken} {_text('notes-reminder').strip()}")
+        parts.append(f"{broken} {prompt_words('notes-reminder').strip()}")
     if too_long:
         parts.append(f"The notes are too long now:\n{too_long}")
     return "\n\n".join(parts)
@@ -62,11 +56,3 @@ def reminder(broken: str, too_long: str) -> str:
 def with_values(text: str, values: Mapping[str, str]) -> str:
     """`text` with each `{{name}}` that is known replaced, in one pass."""
     return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
-
-
-def _between(name: str, text: str, mark: str) -> str:
-    return f"<<<{name} {mark}\n{text}\n{mark}>>>"
-
-
-def _text(name: str) -> str:
-    return resource(f"prompts/{name}.md").read_text(encoding="utf-8")

@@ -20,12 +20,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reverie.agent.account import Account
+from reverie.agent.asking import EngineEnd
 from reverie.agent.messages import ToolCall
 from reverie.agent.tools import ToolOutcome
 from reverie.agent.trace import Trace, TraceHead
 from reverie.clock import Clock
 from reverie.errors import StoreError
-from reverie.notes.engine import EngineEnd, NotesTask
+from reverie.notes.engine import NotesTask
 from reverie.notes.sections import SECTION_TOKENS, parse_sections, rough_tokens
 from reverie.notes.tool import EDIT, NotesDraft
 from reverie.text.redact import find_secrets, redact

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reverie.agent.account import spent
+from reverie.agent.asking import EngineEnd
 from reverie.errors import MendableError, StoreError, mendable_from_os
 from reverie.files.containment import EscapesRoot
 from reverie.files.directory import Directory, SwappedError
@@ -28,7 +29,7 @@ from reverie.homes.agents import NotesPlace
 from reverie.homes.base import Home
 from reverie.homes.scopes import ScopeContext
 from reverie.memory.store import sha256_of_bytes
-from reverie.notes.engine import EngineEnd, NotesEngine, NotesTask
+from reverie.notes.engine import NotesEngine, NotesTask
 from reverie.notes.sections import NotesProblem, over_limits
 from reverie.notes.template import current_template, own_text
 from reverie.notes.tool import NotesDraft

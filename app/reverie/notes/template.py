@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from reverie.agent.prompting import prompt_words
 from reverie.errors import MendableError
 from reverie.files.rooted import RootedDirectory
-from reverie.resources import resource
 
 SECTIONS = (
     *("Session Title", "Current State", "Task specification", "Files and Functions", "Workflow"),
@@ -22,7 +22,7 @@ _OWN_BYTES = 256 << 10
 
 def default_template() -> str:
     """It begins with a line break, as the agent's does."""
-    return "\n" + resource("prompts/notes-template.md").read_text(encoding="utf-8").strip() + "\n"
+    return "\n" + prompt_words("notes-template").strip() + "\n"
 
 
 def own_text(path: Path) -> str | None:

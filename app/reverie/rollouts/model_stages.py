@@ -14,23 +14,20 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from reverie.agent.account import Account
+from reverie.agent.asking import Asking
 from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.agent.messages import TokenUsage, ToolSpec, UserMessage
-from reverie.agent.provider import Provider
 from reverie.agent.tools import FunctionTool, Tool, ToolOutcome
 from reverie.agent.trace import Trace, TraceHead
 from reverie.agent.vault import Vault
-from reverie.clock import Clock
 from reverie.errors import MendableError, StoreError
 from reverie.memory.commands import COMMANDS
 from reverie.rollouts.items import items_of, prompt_text
 from reverie.rollouts.prompts import (
-    Marks,
+    Evidence,
     consolidation_system,
     consolidation_task,
     trace_reminder,
@@ -63,17 +60,6 @@ class ModelRunFailed(MendableError):
     """The model did not come to an end that counts."""
 
     reason = "model"
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """How a model is asked. `open_provider` is called once per run, inside its event loop; `cost_of` prices
-    what was used, None where the price is not known."""
-
-    name: str
-    open_provider: Callable[[], Provider]
-    cost_of: Callable[[TokenUsage], Decimal | None]
-    clock: Clock
 
 
 class _Talk:
@@ -158,7 +144,7 @@ class ModelStageOne(_Talk):
         super().__init__(asking, "extract")
 
     async def extract(self, source: RolloutSource, limits: Limits, tell: Callable[[str], None]) -> Extracted:
-        reading, marks = Reading(), Marks.random()
+        reading, marks = Reading(), Evidence.random()
         prompt = await asyncio.to_thread(
             lambda: prompt_text(items_of(source.path, reading, limits.check), hide=self._hidden)
         )
@@ -207,7 +193,7 @@ class ModelStageTwo(_Talk):
     async def consolidate(
         self, staging: Staging, guard: StageTwoGuard, limits: Limits, tell: Callable[[str], None]
     ) -> str:
-        marks = Marks.random()
+        marks = Evidence.random()
         for trace in staging.traces:
             limits.check()
             self._vault.learn(trace.text)

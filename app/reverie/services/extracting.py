@@ -132,15 +132,9 @@ class ExtractDesk:
             from reverie.rollouts.rules import RulesStageOne
 
             return Engines(RULES, lambda: RulesStageOne(_statements), RulesMerge)
-        from reverie.agent.prices import cost_usd
-        from reverie.rollouts.model_stages import Asking, ModelStageOne, ModelStageTwo
+        from reverie.rollouts.model_stages import ModelStageOne, ModelStageTwo
 
-        asking = Asking(
-            name,
-            open_provider=lambda: self._models.provider(name),
-            cost_of=lambda usage: cost_usd(name, usage),
-            clock=self._parts.clock,
-        )
+        asking = self._models.asking(name)
         return Engines(name, lambda: ModelStageOne(asking), lambda: ModelStageTwo(asking))
 
     def _request(self, project_path: str | None, *, trigger: str = "manual") -> ExtractRequest:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from reverie.services.parts import HomeParts
 from reverie.services.views import ConsentView, ModelsView, ProbeLine, ProviderView
 
 if TYPE_CHECKING:
+    from reverie.agent.asking import Asking
     from reverie.agent.catalogue import Catalogue
     from reverie.agent.keys import KeyStore
     from reverie.agent.provider import Provider
@@ -86,6 +87,33 @@ class Models:
             return Choice(RULES, f"Nobody has agreed yet to send memories to {wishes.model}.")
         return Choice(wishes.model, "It is the agent's own model for this.")
 
+    def choose_in_background(
+        self, setting: str, guesses: Iterable[tuple[str | None, str]], *, by_hand: bool
+    ) -> Choice:
+        """The engine of a small run: the model of the settings (empty for none), else the first of `guesses`
+        (a model and why it is this one) that can be asked, else the rules. `by_hand`: a person starts it and
+        has named the model in the settings, so that a remote one needs no further consent. Raises
+        `MendableError` where the model that the settings name cannot be asked."""
+        if setting == RULES:
+            return Choice(RULES, "The settings say so.")
+        if setting:
+            self.provider(setting)
+            if not by_hand:
+                self.require_consent(setting)
+            return Choice(setting, "The settings say so.")
+        obstacle = ""
+        for model, why in guesses:
+            if model is None:
+                continue
+            try:
+                self.provider(model)
+                self.require_consent(model)
+            except MendableError as error:
+                obstacle = obstacle or f"{model} cannot be asked: {error.title}"
+                continue
+            return Choice(model, why)
+        return Choice(RULES, obstacle or "No model is configured.")
+
     def engine(self, name: str, context: ScopeContext, trigger: Trigger) -> Engine:
         """The engine called `name`, ready to dream. Raises `MendableError` for one that cannot be asked."""
         if name == RULES:
@@ -104,6 +132,18 @@ class Models:
             cost_of=lambda usage: cost_usd(name, usage),
             clock=self._parts.clock,
             workspace_name=context.workspace_id or "",
+        )
+
+    def asking(self, name: str) -> Asking:
+        """How the model called `name` is asked by a background run; nothing is opened yet."""
+        from reverie.agent.asking import Asking
+        from reverie.agent.prices import cost_usd
+
+        return Asking(
+            name,
+            open_provider=lambda: self.provider(name),
+            cost_of=lambda usage: cost_usd(name, usage),
+            clock=self._parts.clock,
         )
 
     def provider(self, name: str) -> Provider:

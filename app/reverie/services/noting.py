@@ -14,7 +14,6 @@ import threading
 from functools import cached_property
 from pathlib import Path
 
-from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
 from reverie.homes.scopes import ScopeContext
 from reverie.memory.attribution import OUTSIDE
@@ -125,33 +124,16 @@ class NotesEngines:
             from reverie.writer.rules import corrections
 
             return RulesNotes(corrections, self._parts.clock)
-        from reverie.agent.prices import cost_usd
         from reverie.notes.model_notes import ModelNotes
 
-        return ModelNotes(
-            name,
-            open_provider=lambda: self._models.provider(name),
-            cost_of=lambda usage: cost_usd(name, usage),
-            clock=self._parts.clock,
-        )
+        return ModelNotes(self._models.asking(name))
 
     def choose(self, context: ScopeContext) -> tuple[str, str]:
         """The engine's name and why it is this one. Raises `MendableError` where the model that the settings
         name cannot be asked."""
         setting = self._parts.read_settings().notes.model
-        if setting == RULES:
-            return RULES, "The settings say so."
-        if setting:
-            self._models.provider(setting)
-            if not self._by_hand:
-                self._models.require_consent(setting)
-            return setting, "The settings say so."
-        model = self._parts.home.dream_wishes(context.workspace_id).model
-        if model is None:
-            return RULES, "No model is configured."
-        try:
-            self._models.provider(model)
-            self._models.require_consent(model)
-        except MendableError as error:
-            return RULES, f"{model} cannot be asked: {error.title}"
-        return model, "It is the agent's own model."
+        guess = self._parts.home.dream_wishes(context.workspace_id).model
+        choice = self._models.choose_in_background(
+            setting, [(guess, "It is the agent's own model.")], by_hand=self._by_hand
+        )
+        return choice.engine, choice.reason

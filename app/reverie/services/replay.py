@@ -129,14 +129,13 @@ async def _asked(
     progress: Callable[[str], None],
 ) -> bytes:
     """The writer's own two attempts on a copy of the memory; the trace as a document."""
-    from reverie.agent.loop import AgentEvent, AgentLimits, run_agent
+    from reverie.agent.loop import AgentEvent, run_agent
     from reverie.agent.messages import UserMessage
     from reverie.agent.prices import cost_usd
     from reverie.agent.trace import Trace, TraceHead
     from reverie.agent.vault import Vault
     from reverie.writer.memory_tools import Draft, WriterTools
-    from reverie.writer.model_writer import MAX_ATTEMPTS, MAX_OUTPUT_TOKENS, MAX_STEPS
-    from reverie.writer.prompts import reminder
+    from reverie.writer.model_writer import Attempts, limits_until
 
     memory = facts.existing_memory.encode("utf-8", "replace")
     draft = Draft(lambda: memory, max_bytes=_MEMORY_BYTES)
@@ -144,14 +143,6 @@ async def _asked(
     vault = Vault()
     vault.learn(facts.existing_memory)
     trace = Trace(vault.scrub, clock=clock)
-    attempts = [1]
-
-    def follow_up(_text: str) -> str | None:
-        if tools.satisfied or attempts[0] >= MAX_ATTEMPTS:
-            return None
-        attempts[0] += 1
-        tools.new_attempt()
-        return reminder()
 
     def on_event(event: AgentEvent) -> None:
         if event.kind in ("turn", "tool", "retry"):
@@ -163,16 +154,11 @@ async def _asked(
             system=wish.system,
             messages=[UserMessage(wish.user)],
             tools=tools.tools(),
-            limits=AgentLimits(
-                MAX_STEPS,
-                time.monotonic() + wish.time_limit_s,
-                MAX_OUTPUT_TOKENS,
-                attempt_steps=MAX_STEPS // MAX_ATTEMPTS,
-            ),
+            limits=limits_until(time.monotonic() + wish.time_limit_s),
             vault=vault,
             cancelled=cancel.is_set,
             observer=on_event,
-            follow_up=follow_up,
+            follow_up=Attempts(tools).follow_up,
             trace=trace,
         )
     finally:

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reverie.agent.dumps import Dumps
-from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
 from reverie.homes.agents import WriterWishes
 from reverie.homes.scopes import ScopeContext
@@ -91,41 +90,20 @@ class WriterEngines:
                 return (str(candidate["text"]) for candidate in candidates_in(text))
 
             return RulesWriter(statements, self._parts.clock)
-        from reverie.agent.prices import cost_usd
         from reverie.writer.model_writer import ModelWriter
 
         return ModelWriter(
-            name,
-            open_provider=lambda: self._models.provider(name),
-            cost_of=lambda usage: cost_usd(name, usage),
-            clock=self._parts.clock,
-            instructions=own_instructions(self._parts, context, wishes, "writer"),
+            self._models.asking(name), own_instructions(self._parts, context, wishes, "writer")
         )
 
     def choose(
         self, settings: System1Settings, wishes: WriterWishes, turn_model: str | None
     ) -> tuple[str, str]:
         """The engine's name and why it is this one. Raises `MendableError` as `engine` does."""
-        if settings.model == RULES:
-            return RULES, "The settings say so."
-        if settings.model:
-            self._models.provider(settings.model)
-            if not self._by_hand:
-                self._models.require_consent(settings.model)
-            return settings.model, "The settings say so."
-        obstacle = ""
-        for model, why in (
+        guesses = (
             (wishes.model, "It is the agent's own model for this."),
             (turn_model, "It is the model of the turn."),
             (wishes.default_model, "It is the agent's default model."),
-        ):
-            if model is None:
-                continue
-            try:
-                self._models.provider(model)
-                self._models.require_consent(model)
-            except MendableError as error:
-                obstacle = obstacle or f"{model} cannot be asked: {error.title}"
-                continue
-            return model, why
-        return RULES, obstacle or "No model is configured."
+        )
+        choice = self._models.choose_in_background(settings.model, guesses, by_hand=self._by_hand)
+        return choice.engine, choice.reason

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
-from reverie.agent.account import Account
-from reverie.errors import MendableError
+from reverie.agent.asking import EngineEnd
 from reverie.writer.events import Events
 from reverie.writer.memory_tools import Draft, WriterTools
-
-EngineOutcome = Literal["completed", "time-limit", "cancelled", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +27,6 @@ class WriterTask:
     said: tuple[str, ...]
     timeout_ms: int
     deadline: float
-
-
-@dataclass(frozen=True, slots=True)
-class EngineEnd:
-    """How the thinking ended. `error` says why it `failed`; `attempts` were made."""
-
-    outcome: EngineOutcome
-    attempts: int = 1
-    error: MendableError | None = None
-    account: Account = field(default_factory=Account)
 
 
 class WriterEngine(Protocol):

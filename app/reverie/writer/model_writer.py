@@ -12,16 +12,15 @@ from decimal import Decimal
 from typing import Any
 
 from reverie.agent.account import Account
-from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
-from reverie.agent.messages import TokenUsage, UserMessage
-from reverie.agent.provider import Provider, ProviderError
+from reverie.agent.asking import Asking, EngineEnd, end_of
+from reverie.agent.loop import AgentLimits
+from reverie.agent.prompting import random_mark
+from reverie.agent.provider import ProviderError
 from reverie.agent.trace import Trace, TraceHead
 from reverie.agent.vault import Vault
-from reverie.clock import Clock
-from reverie.errors import MendableError, StoreError
-from reverie.writer.engine import EngineEnd, EngineOutcome, WriterTask
+from reverie.writer.engine import WriterTask
 from reverie.writer.memory_tools import Draft, WriterTools
-from reverie.writer.prompts import random_mark, reminder, system_prompt, user_message
+from reverie.writer.prompts import reminder, system_prompt, user_message
 
 MAX_ATTEMPTS = 2
 MAX_STEPS = 16
@@ -29,27 +28,15 @@ MAX_OUTPUT_TOKENS = 3_000
 
 
 class ModelWriter:
-    """Implements `writer.engine.WriterEngine`. `open_provider` is called inside the run's event loop;
-    `cost_of` prices what was used, None where the price is not known; `instructions`: the home's own."""
+    """Implements `writer.engine.WriterEngine`. `instructions`: the home's own."""
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        open_provider: Callable[[], Provider],
-        cost_of: Callable[[TokenUsage], Decimal | None],
-        clock: Clock,
-        instructions: str = "",
-    ) -> None:
+    def __init__(self, asking: Asking, instructions: str = "") -> None:
+        self._asking = asking
         self._instructions = instructions
-        self._name = name
-        self._open_provider = open_provider
-        self._cost_of = cost_of
-        self._clock = clock
 
     @property
     def name(self) -> str:
-        return self._name
+        return self._asking.name
 
     async def write(
         self, task: WriterTask, draft: Draft, tools: WriterTools, cancelled: Callable[[], bool]
@@ -57,63 +44,45 @@ class ModelWriter:
         vault, mark = Vault(), random_mark()
         memory = draft.text
         vault.learn(memory)
-        trace = Trace(vault.scrub, clock=self._clock)
-        attempts = [1]
-        usage: list[TokenUsage] = []
-
-        def follow_up(_text: str) -> str | None:
-            if tools.satisfied or attempts[0] >= MAX_ATTEMPTS:
-                return None
-            attempts[0] += 1
-            tools.new_attempt()
-            return reminder()
-
-        def on_event(event: AgentEvent) -> None:
-            if event.kind == "turn" and event.usage is not None:
-                usage[:] = [event.usage]
-
+        trace = Trace(vault.scrub, clock=self._asking.clock)
+        attempts = Attempts(tools)
         try:
-            provider = self._open_provider()
-        except ProviderError as refused:
-            return EngineEnd("failed", error=refused)
-        try:
-            result = await run_agent(
-                provider,
-                system=system_prompt(mark, self._instructions),
-                messages=[UserMessage(user_message(task, memory, mark))],
-                tools=tools.tools(),
-                limits=AgentLimits(
-                    MAX_STEPS, task.deadline, MAX_OUTPUT_TOKENS, attempt_steps=MAX_STEPS // MAX_ATTEMPTS
-                ),
-                vault=vault,
+            result = await self._asking.ask(
+                system_prompt(mark, self._instructions),
+                user_message(task, memory, mark),
+                tools.tools(),
+                limits_until(task.deadline),
+                vault,
+                trace,
                 cancelled=cancelled,
-                observer=on_event,
-                follow_up=follow_up,
-                trace=trace,
+                follow_up=attempts.follow_up,
             )
-        finally:
-            await provider.close()
-        cost = self._cost_of(usage[0]) if usage else None
-        outcome, error = _ended(result)
-        document = _document(trace, task, draft.original, vault, cost)
-        return EngineEnd(outcome, attempts[0], error, Account(result.usage, cost, document))
+        except ProviderError as refused:
+            return EngineEnd("failed", refused)
+        cost = self._asking.cost(result)
+        account = Account(result.usage, cost, _document(trace, task, draft.original, vault, cost))
+        return end_of(result, account, max_steps=MAX_STEPS, attempts=attempts.made)
 
 
-def _ended(result: AgentResult) -> tuple[EngineOutcome, MendableError | None]:
-    if result.outcome == "completed":
-        return "completed", None
-    if result.outcome == "time-limit":
-        return "time-limit", None
-    if result.outcome == "cancelled":
-        return "cancelled", None
-    if result.error is not None:
-        return "failed", result.error
-    limit = f"{MAX_STEPS} answers" if result.outcome == "step-limit" else "the length that a run allows"
-    return "failed", StoreError(
-        f"The model did not come to an end within {limit}.",
-        next_step="Look at the trace of the run, or try another model.",
-        reason="model",
-    )
+class Attempts:
+    """Whether a model that is done is asked once more."""
+
+    def __init__(self, tools: WriterTools) -> None:
+        self._tools = tools
+        self.made = 1
+
+    def follow_up(self, _text: str) -> str | None:
+        """The reminder; None after an attempt that wrote or declined, and after the last one."""
+        if self._tools.satisfied or self.made >= MAX_ATTEMPTS:
+            return None
+        self.made += 1
+        self._tools.new_attempt()
+        return reminder()
+
+
+def limits_until(deadline: float) -> AgentLimits:
+    """What all attempts together may take. `deadline` is on `time.monotonic`'s clock."""
+    return AgentLimits(MAX_STEPS, deadline, MAX_OUTPUT_TOKENS, attempt_steps=MAX_STEPS // MAX_ATTEMPTS)
 
 
 def _document(

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from reverie.agent.account import Account
+from reverie.agent.asking import EngineEnd
 from reverie.clock import Clock
 from reverie.errors import StoreError
 from reverie.text.redact import find_secrets
-from reverie.writer.engine import EngineEnd, WriterTask
+from reverie.writer.engine import WriterTask
 from reverie.writer.memory_tools import Draft, WriterTools
 
 MOST_BULLETS = 12

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agent.account import spent
+from reverie.agent.asking import EngineEnd
 from reverie.errors import MendableError
 from reverie.files.atomic import sweep_temporaries
 from reverie.files.lease import Lease
@@ -32,7 +33,7 @@ from reverie.runs.one_file import OneFileRun
 from reverie.runs.record import Outcome, RunRecord
 from reverie.runs.transaction import LeaseLost
 from reverie.transcripts.tail import TailEvent
-from reverie.writer.engine import EngineEnd, WriterEngine, WriterTask
+from reverie.writer.engine import WriterEngine, WriterTask
 from reverie.writer.events import events_of
 from reverie.writer.memory_tools import Draft, WriterTools
 from reverie.writer.target import Target

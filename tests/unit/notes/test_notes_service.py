@@ -16,8 +16,9 @@ import pytest
 from helpers.benches import Time
 from helpers.claude_transcripts import SESSION, Chat, jsonl
 from helpers.notes_home import notes_file, notes_parts, parts_of, session_path, settle
+from reverie.agent.asking import EngineEnd
 from reverie.errors import StoreError
-from reverie.notes.engine import EngineEnd, NotesTask
+from reverie.notes.engine import NotesTask
 from reverie.notes.service import NotesService, notes_lease_name
 from reverie.notes.template import default_template
 from reverie.notes.tool import NotesDraft, edit_tool, replaced

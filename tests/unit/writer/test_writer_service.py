@@ -16,12 +16,13 @@ import pytest
 from helpers.benches import Time, again, sample_parts
 from helpers.chats import Chat
 from reverie.agent.account import Account
+from reverie.agent.asking import EngineEnd
 from reverie.errors import StoreError
 from reverie.memory.store import sha256_of_text
 from reverie.services.parts import HomeParts
 from reverie.services.writing import writer_dependencies
 from reverie.transcripts.tail import TailEvent, TailPosition, TranscriptTail
-from reverie.writer.engine import EngineEnd, WriterTask
+from reverie.writer.engine import WriterTask
 from reverie.writer.memory_tools import Draft, Replacement, WriterTools, replaced
 from reverie.writer.service import WriterOutcome, WriterService
 
@@ -555,7 +556,9 @@ def test_each_attempt_and_its_tool_calls_are_told_in_the_log_and_in_activity(
         {"attemptIndex": 2, "wrote": True, "toolExecutions": [worked]},
     ]
     desk.engine.act = adding("- told")
-    desk.engine.end = EngineEnd("completed", 2, account=Account(trace={**TRACE, "attempts": attempts}))
+    desk.engine.end = EngineEnd(
+        "completed", attempts=2, account=Account(trace={**TRACE, "attempts": attempts})
+    )
     desk.turn()
     with caplog.at_level(logging.DEBUG, logger="reverie.writer"):
         desk.turn()
@@ -582,7 +585,7 @@ def test_each_attempt_and_its_tool_calls_are_told_in_the_log_and_in_activity(
     ("end", "declined", "event"),
     [
         (EngineEnd("time-limit"), False, "writer.timed-out"),
-        (EngineEnd("completed", 2), False, "writer.exited-without-updating"),
+        (EngineEnd("completed", attempts=2), False, "writer.exited-without-updating"),
         (EngineEnd("failed", error=StoreError("No answer.")), False, "writer.failed"),
         (EngineEnd("completed"), True, "writer.unchanged"),
     ],

@@ -1,0 +1,92 @@
+"""Asking a model over one file: what engines of short runs have in common.
+
+Threading: one run, one event loop. Failure: `ProviderError` where the service cannot be reached at all;
+everything else that can go wrong with a model is in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from reverie.agent.account import Account
+from reverie.agent.loop import AgentLimits, AgentResult, run_agent
+from reverie.agent.messages import TokenUsage, UserMessage
+from reverie.agent.provider import Provider
+from reverie.agent.tools import Tool
+from reverie.agent.trace import Trace
+from reverie.agent.vault import Vault
+from reverie.clock import Clock
+from reverie.errors import MendableError, StoreError
+
+EngineOutcome = Literal["completed", "time-limit", "cancelled", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineEnd:
+    """How the thinking of a run ended. `error` says why it `failed`; `attempts` were made."""
+
+    outcome: EngineOutcome
+    error: MendableError | None = None
+    account: Account = field(default_factory=Account)
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a model is asked. `open_provider` is called once per run, inside its event loop; `cost_of` prices
+    what was used, None where the price is not known."""
+
+    name: str
+    open_provider: Callable[[], Provider]
+    cost_of: Callable[[TokenUsage], Decimal | None]
+    clock: Clock
+
+    def cost(self, result: AgentResult) -> Decimal | None:
+        return None if result.usage is None else self.cost_of(result.usage)
+
+    async def ask(
+        self,
+        system: str,
+        task: str,
+        tools: Sequence[Tool],
+        limits: AgentLimits,
+        vault: Vault,
+        trace: Trace,
+        *,
+        cancelled: Callable[[], bool],
+        follow_up: Callable[[str], str | None],
+    ) -> AgentResult:
+        """One run of the agent loop. Raises `ProviderError`."""
+        provider = self.open_provider()
+        try:
+            return await run_agent(
+                provider,
+                system=system,
+                messages=[UserMessage(task)],
+                tools=tools,
+                limits=limits,
+                vault=vault,
+                cancelled=cancelled,
+                follow_up=follow_up,
+                trace=trace,
+            )
+        finally:
+            await provider.close()
+
+
+def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: int = 1) -> EngineEnd:
+    """What a run of the loop is to whoever asked: a limit of the model's own fails it."""
+    if result.outcome in ("completed", "time-limit", "cancelled"):
+        return EngineEnd(result.outcome, None, account, attempts)
+    error: MendableError | None = result.error
+    if error is None:
+        limit = f"{max_steps} answers" if result.outcome == "step-limit" else "the length that a run allows"
+        error = StoreError(
+            f"The model did not come to an end within {limit}.",
+            next_step="Look at the trace of the run, or try another model.",
+            reason="model",
+        )
+    return EngineEnd("failed", error, account, attempts)
