@@ -164,8 +164,13 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
     driver.type("A line more.\n")
     assert tab.part.gauges[0].used == before + 13
     assert tab.gauge_texts[0] == f"{before + 13:,} of 49,152 bytes"
+    for more in range(14, 17):
+        driver.type("x")
+        assert tab.gauge_texts[0] == f"{before + more:,} of 49,152 bytes", "each keystroke"
     assert tab.title.text().endswith("with unsaved text")
-    driver.window.tab.buffers.unsaved()[0].document.undo()
+    document = driver.window.tab.buffers.unsaved()[0].document
+    while document.isUndoAvailable():
+        document.undo()
     # Another time: the scores fall.
     score = tab.part.loaded[0].score
     tab.clock.setValue(7)

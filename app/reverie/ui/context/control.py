@@ -70,6 +70,7 @@ class ContextControl(QObject):
         tab.open_wanted.connect(self.open_wanted)
         buffers.changed.connect(self._on_typed)
         buffers.opened.connect(self._on_typed)
+        buffers.typed.connect(self._on_typed)
 
     @property
     def busy(self) -> bool:

@@ -34,11 +34,13 @@ KEPT = 20
 
 
 class Buffers(QObject):
-    """`opened(OpenFile)`: what was asked for is here. `changed(OpenFile)`: its state or text is another.
-    `failed(FileRef, MendableError)`: it cannot be shown. `save_failed(OpenFile, MendableError)`."""
+    """`opened(OpenFile)`: what was asked for is here. `changed(OpenFile)`: its state is another. `typed()`:
+    the text of one of them is, after each keystroke. `failed(FileRef, MendableError)`: it cannot be shown.
+    `save_failed(OpenFile, MendableError)`."""
 
     opened = Signal(object)
     changed = Signal(object)
+    typed = Signal()
     failed = Signal(object, object)
     save_failed = Signal(object, object)
 
@@ -102,6 +104,7 @@ class Buffers(QObject):
     def _add(self, buffer: state.Buffer) -> OpenFile:
         file = OpenFile(buffer, self._theme, self)
         file.document.modificationChanged.connect(self._on_modification)
+        file.document.contentsChanged.connect(self.typed)
         file.reopened.connect(self._on_reopened)
         self._files[buffer.ref] = file
         return file
