@@ -1239,6 +1239,21 @@
     </message>
 </context>
 <context>
+    <name>Field</name>
+    <message>
+        <source>Name: value; another: value</source>
+        <translation>Name: Wert; weiterer: Wert</translation>
+    </message>
+    <message>
+        <source>kept: {names}; Name: removes one</source>
+        <translation>behalten: {names}; Name: entfernt einen</translation>
+    </message>
+    <message>
+        <source>“{label}” is not valid.</source>
+        <translation>„{label}“ ist nicht gültig.</translation>
+    </message>
+</context>
+<context>
     <name>FilePane</name>
     <message>
         <source>Files</source>
@@ -3370,8 +3385,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Fenster</translation>
     </message>
     <message>
+        <source>A&amp;dvanced</source>
+        <translation>&amp;Erweitert</translation>
+    </message>
+    <message>
         <source>Code&amp;x</source>
         <translation>Code&amp;x</translation>
+    </message>
+    <message>
+        <source>No setting has “{query}” in its name, explanation or key.</source>
+        <translation>Keine Einstellung hat „{query}“ in Namen, Erklärung oder Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Search the settings</source>
+        <translation>Einstellungen durchsuchen</translation>
     </message>
     <message>
         <source>Settings</source>
@@ -5510,6 +5537,297 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>There is nothing to take back.</source>
         <translation>Es gibt nichts zurückzunehmen.</translation>
+    </message>
+</context>
+<context>
+    <name>settings</name>
+    <message>
+        <source> min</source>
+        <translation> min</translation>
+    </message>
+    <message>
+        <source> ms</source>
+        <translation> ms</translation>
+    </message>
+    <message>
+        <source> objects</source>
+        <translation> Objekten</translation>
+    </message>
+    <message>
+        <source> pt</source>
+        <translation> pt</translation>
+    </message>
+    <message>
+        <source> s</source>
+        <translation> s</translation>
+    </message>
+    <message>
+        <source> times</source>
+        <translation> Mal</translation>
+    </message>
+    <message>
+        <source>A consolidation that takes longer is stopped, and changes nothing.</source>
+        <translation>Eine Konsolidierung, die länger dauert, wird abgebrochen und ändert nichts.</translation>
+    </message>
+    <message>
+        <source>A rollout that changed within this time is still in use, and left alone.</source>
+        <translation>Ein Rollout, das sich in dieser Zeit geändert hat, ist noch in Gebrauch und bleibt in Ruhe.</translation>
+    </message>
+    <message>
+        <source>A run that takes longer is stopped, and comes again at the next turn.</source>
+        <translation>Ein Lauf, der länger dauert, wird abgebrochen und kommt beim nächsten Zug wieder.</translation>
+    </message>
+    <message>
+        <source>A run that would lose more of a scope's lines waits for your review.</source>
+        <translation>Ein Lauf, der einen größeren Teil der Zeilen eines Bereichs verlöre, wartet auf Ihre Durchsicht.</translation>
+    </message>
+    <message>
+        <source>A trace shows each step of a run, in the Traces tab.</source>
+        <translation>Ein Trace zeigt jeden Schritt eines Laufs, im Reiter „Traces“.</translation>
+    </message>
+    <message>
+        <source>Always</source>
+        <translation>Immer</translation>
+    </message>
+    <message>
+        <source>An update that takes longer is stopped, and leaves the notes as they were.</source>
+        <translation>Eine Aktualisierung, die länger dauert, wird abgebrochen und lässt die Notizen, wie sie waren.</translation>
+    </message>
+    <message>
+        <source>Anthropic's messages</source>
+        <translation>Messages von Anthropic</translation>
+    </message>
+    <message>
+        <source>As known for this service</source>
+        <translation>Wie für diesen Dienst bekannt</translation>
+    </message>
+    <message>
+        <source>Background runs in any 24 hours; 0 allows none.</source>
+        <translation>Hintergrundläufe in jeweils 24 Stunden; 0 erlaubt keinen.</translation>
+    </message>
+    <message>
+        <source>Beside the text of the editor. From the next start; the View menu at once.</source>
+        <translation>Neben dem Text des Editors. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
+    </message>
+    <message>
+        <source>Break long lines in the editor</source>
+        <translation>Lange Zeilen im Editor umbrechen</translation>
+    </message>
+    <message>
+        <source>But after so long in any case, while files go on changing. From the next start.</source>
+        <translation>Spätestens aber nach dieser Zeit, auch wenn sich Dateien weiter ändern. Ab dem nächsten Start.</translation>
+    </message>
+    <message>
+        <source>By so much the context has to grow between two updates.</source>
+        <translation>Um so viel muss der Kontext zwischen zwei Aktualisierungen wachsen.</translation>
+    </message>
+    <message>
+        <source>Changes on disk are shown once nothing has changed for so long. From the next start.</source>
+        <translation>Änderungen auf der Platte werden gezeigt, sobald sich so lange nichts geändert hat. Ab dem nächsten Start.</translation>
+    </message>
+    <message>
+        <source>Codex: new rollouts are extracted when the background services start.</source>
+        <translation>Codex: Neue Rollouts werden ausgewertet, wenn die Hintergrunddienste beginnen.</translation>
+    </message>
+    <message>
+        <source>Codex: rollouts read at once</source>
+        <translation>Codex: Rollouts gleichzeitig</translation>
+    </message>
+    <message>
+        <source>Compare with the disk every</source>
+        <translation>Mit der Platte vergleichen alle</translation>
+    </message>
+    <message>
+        <source>Consolidation by itself, in this home only; off until you switch it on.</source>
+        <translation>Konsolidieren von selbst, nur in diesem Home; aus, bis Sie es einschalten.</translation>
+    </message>
+    <message>
+        <source>Default: {value}</source>
+        <translation>Vorgabe: {value}</translation>
+    </message>
+    <message>
+        <source>Empty: the agent's own model where it can be reached, else rules.</source>
+        <translation>Leer: das eigene Modell des Agenten, wo es erreichbar ist, sonst Regeln.</translation>
+    </message>
+    <message>
+        <source>Empty: the model of the conversation, else the agent's default, else rules.</source>
+        <translation>Leer: das Modell des Gesprächs, sonst die Vorgabe des Agenten, sonst Regeln.</translation>
+    </message>
+    <message>
+        <source>Empty: what a consolidation would use.</source>
+        <translation>Leer: womit auch konsolidiert würde.</translation>
+    </message>
+    <message>
+        <source>Everything is compared with the disk this often; 0: never.</source>
+        <translation>So oft wird alles mit der Platte verglichen; 0: nie.</translation>
+    </message>
+    <message>
+        <source>Finished turns of the assistant between two runs; what the agent says counts first.</source>
+        <translation>Fertige Züge des Assistenten zwischen zwei Läufen; was der Agent sagt, zählt zuerst.</translation>
+    </message>
+    <message>
+        <source>Folders are looked through again and again, instead of the system telling what changed.</source>
+        <translation>Ordner werden immer wieder durchgesehen, statt dass das System meldet, was sich geändert hat.</translation>
+    </message>
+    <message>
+        <source>For each rollout, and for each directory.</source>
+        <translation>Für jedes Rollout und für jedes Verzeichnis.</translation>
+    </message>
+    <message>
+        <source>From the next start on.</source>
+        <translation>Ab dem nächsten Start.</translation>
+    </message>
+    <message>
+        <source>Headers</source>
+        <translation>Kopfzeilen</translation>
+    </message>
+    <message>
+        <source>Interface</source>
+        <translation>Schnittstelle</translation>
+    </message>
+    <message>
+        <source>Light, dark, or whatever the system shows.</source>
+        <translation>Hell, dunkel, oder was das System zeigt.</translation>
+    </message>
+    <message>
+        <source>Line numbers in the editor</source>
+        <translation>Zeilennummern im Editor</translation>
+    </message>
+    <message>
+        <source>Long lines are broken where the editor ends. From the next start; the View menu at once.</source>
+        <translation>Lange Zeilen werden umbrochen, wo der Editor endet. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
+    </message>
+    <message>
+        <source>Longest silence</source>
+        <translation>Längstes Schweigen</translation>
+    </message>
+    <message>
+        <source>Look through folders</source>
+        <translation>Ordner durchsehen</translation>
+    </message>
+    <message>
+        <source>Never</source>
+        <translation>Nie</translation>
+    </message>
+    <message>
+        <source>Notes begin once the context of a session is so large.</source>
+        <translation>Notizen beginnen, sobald der Kontext einer Sitzung so groß ist.</translation>
+    </message>
+    <message>
+        <source>Of everything in the window.</source>
+        <translation>Von allem im Fenster.</translation>
+    </message>
+    <message>
+        <source>Older traces are removed, but only those that Reverie wrote.</source>
+        <translation>Ältere Traces werden entfernt, aber nur solche, die Reverie geschrieben hat.</translation>
+    </message>
+    <message>
+        <source>Once all traces are larger, the oldest that Reverie wrote are removed.</source>
+        <translation>Sind alle Traces zusammen größer, werden die ältesten entfernt, die Reverie geschrieben hat.</translation>
+    </message>
+    <message>
+        <source>Once background runs have used up so many in 24 hours, no more are started; 0 allows none.</source>
+        <translation>Haben Hintergrundläufe in 24 Stunden so viele verbraucht, beginnt keiner mehr; 0 erlaubt keinen.</translation>
+    </message>
+    <message>
+        <source>One file of notes for each session of Claude Code, kept up to date by thresholds.</source>
+        <translation>Eine Datei mit Notizen für jede Sitzung von Claude Code, nach Schwellen auf dem Stand gehalten.</translation>
+    </message>
+    <message>
+        <source>Only where it has to be</source>
+        <translation>Nur wo es sein muss</translation>
+    </message>
+    <message>
+        <source>OpenAI's chat completions</source>
+        <translation>Chat Completions von OpenAI</translation>
+    </message>
+    <message>
+        <source>Pack the history at</source>
+        <translation>Verlauf packen ab</translation>
+    </message>
+    <message>
+        <source>Points by which the text of the editor is larger. From the next start; the View menu at once.</source>
+        <translation>Um so viele Punkt ist der Text des Editors größer. Ab dem nächsten Start; im Menü „Ansicht“ sofort.</translation>
+    </message>
+    <message>
+        <source>Sent with every request. Values are secret: they are kept, and never shown.</source>
+        <translation>Mit jeder Anfrage gesendet. Werte sind geheim: Sie werden behalten und nie gezeigt.</translation>
+    </message>
+    <message>
+        <source>Show changes after quiet of</source>
+        <translation>Änderungen zeigen nach Ruhe von</translation>
+    </message>
+    <message>
+        <source>Show changes at the latest after</source>
+        <translation>Änderungen zeigen spätestens nach</translation>
+    </message>
+    <message>
+        <source>So many rollouts are read at the same time.</source>
+        <translation>So viele Rollouts werden gleichzeitig gelesen.</translation>
+    </message>
+    <message>
+        <source>So many tool calls make an update due; the end of an answer does as well.</source>
+        <translation>So viele Werkzeugaufrufe machen eine Aktualisierung fällig; das Ende einer Antwort ebenso.</translation>
+    </message>
+    <message>
+        <source>So often a request is made again that failed on its way.</source>
+        <translation>So oft wird eine Anfrage wiederholt, die unterwegs gescheitert ist.</translation>
+    </message>
+    <message>
+        <source>Text of the editor larger by</source>
+        <translation>Text des Editors größer um</translation>
+    </message>
+    <message>
+        <source>The environment variable that holds the key; empty: the usual one.</source>
+        <translation>Die Umgebungsvariable, die den Schlüssel enthält; leer: die übliche.</translation>
+    </message>
+    <message>
+        <source>The history is packed once it has so many loose objects.</source>
+        <translation>Der Verlauf wird gepackt, sobald er so viele lose Objekte hat.</translation>
+    </message>
+    <message>
+        <source>The longest silence of the service; 0: two minutes, and ten of one on this machine.</source>
+        <translation>Das längste Schweigen des Dienstes; 0: zwei Minuten, und zehn bei einem auf diesem Rechner.</translation>
+    </message>
+    <message>
+        <source>The memory writer: after every so many turns it updates the memory of the project.</source>
+        <translation>Der Notizschreiber: Alle so viele Züge bringt er die Notizen des Projekts auf den Stand.</translation>
+    </message>
+    <message>
+        <source>The one file that the agent keeps for each project, or a memory in its project scope.</source>
+        <translation>Die eine Datei, die der Agent für jedes Projekt führt, oder eine Notiz in dessen Projektbereich.</translation>
+    </message>
+    <message>
+        <source>The others come the next time.</source>
+        <translation>Die übrigen kommen beim nächsten Mal.</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>Wiederholen</translation>
+    </message>
+    <message>
+        <source>Variable of the key</source>
+        <translation>Variable des Schlüssels</translation>
+    </message>
+    <message>
+        <source>What the service speaks: chat completions of OpenAI, or messages of Anthropic.</source>
+        <translation>Was der Dienst spricht: Chat Completions von OpenAI oder Messages von Anthropic.</translation>
+    </message>
+    <message>
+        <source>Where the service is, up to where the path of its interface begins.</source>
+        <translation>Wo der Dienst ist, bis dahin, wo der Pfad seiner Schnittstelle beginnt.</translation>
+    </message>
+    <message>
+        <source>Who consolidates: fixed rules, one model, or the agent's own model where it can be reached.</source>
+        <translation>Wer konsolidiert: feste Regeln, ein Modell, oder das eigene Modell des Agenten, wo es erreichbar ist.</translation>
+    </message>
+    <message>
+        <source>as usual</source>
+        <translation>wie üblich</translation>
+    </message>
+    <message>
+        <source>never</source>
+        <translation>nie</translation>
     </message>
 </context>
 <context>

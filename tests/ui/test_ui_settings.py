@@ -12,8 +12,10 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractSpinBox,
     QComboBox,
+    QDoubleSpinBox,
     QHeaderView,
     QLineEdit,
+    QSpinBox,
     QWidget,
 )
 from ui_desk import Desk
@@ -26,11 +28,13 @@ from reverie.settings import (
     ProvidersSettings,
     Settings,
 )
+from reverie.ui import settings_words
 from reverie.ui.icons import Icons
 from reverie.ui.settings_control import SettingsControl
-from reverie.ui.settings_dialog import SettingsDialog
+from reverie.ui.settings_dialog import SettingsDialog, _laid_out
 from reverie.ui.settings_draft import Background, Draft, draft_of, is_base_url, provider_of, with_draft
 from reverie.ui.settings_engine import EnginePage
+from reverie.ui.settings_schema import schema
 
 HOME = "h1"
 
@@ -353,7 +357,7 @@ def test_extraction_is_kept_as_it_was_edited(opened: Opened, desk: Desk) -> None
     assert (kept.at_launch, kept.model, kept.max_rollouts, kept.idle_seconds) == (True, "rules", 12, 0)
 
 
-@pytest.mark.parametrize("page", [0, 1, 2, 3, 4, 5])
+@pytest.mark.parametrize("page", range(8))
 def test_nothing_of_a_page_leaves_its_right_edge(opened: Opened, qapp: Any, page: int) -> None:
     dialog = opened.dialog
     dialog.resize(480, 560)
@@ -367,8 +371,168 @@ def test_nothing_of_a_page_leaves_its_right_edge(opened: Opened, qapp: Any, page
         dialog.system1,
         dialog.notes,
         dialog.extract,
+        dialog.window_page,
+        dialog.advanced,
     )[page]
     for widget in shown.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
         if widget.isVisible():
             right = widget.mapTo(dialog, QPoint(widget.width(), 0)).x()
             assert right <= dialog.width(), widget
+
+
+# --- complete, and found ---
+
+
+def test_every_setting_of_the_schema_has_one_field_an_explanation_and_its_place_in_the_file(
+    opened: Opened,
+) -> None:
+    settings = schema()
+    assert opened.dialog.finder.keys.keys() == {setting.key for setting in settings}
+    assert settings_words.HELP.keys() == {setting.key for setting in settings}
+    for setting in settings:
+        told = opened.dialog.finder.keys[setting.key].accessibleDescription()
+        assert setting.where in told
+        assert settings_words.as_toml(setting.default) in told
+
+
+def test_every_generated_field_has_a_label_and_every_choice_words(opened: Opened) -> None:
+    by_hand = {key for rows in _laid_out(opened.dialog).values() for key in rows}
+    generated = [setting for setting in schema() if setting.key not in by_hand]
+    assert settings_words.LABELS.keys() == {setting.key for setting in generated}
+    for setting in generated:
+        for value in setting.choices:
+            assert settings_words.choice(setting.key, value) != value
+
+
+def test_what_the_pages_lay_out_by_hand_has_the_limits_of_the_schema(opened: Opened) -> None:
+    scaled = {"system1.keep_bytes": 1_000_000}
+    for setting in schema():
+        field = opened.dialog.finder.keys[setting.key]
+        if isinstance(field, QSpinBox | QDoubleSpinBox):
+            by = scaled.get(setting.key, 1)
+            assert field.maximum() * by == setting.most, setting.key
+            if setting.key != "window.font_size":  # where 0 stands for the system's
+                assert field.minimum() * by == setting.least, setting.key
+        if isinstance(field, QComboBox):
+            assert {field.itemData(row) for row in range(field.count())} == set(setting.choices), setting.key
+
+
+def test_what_is_edited_in_generated_fields_is_kept_and_nothing_else(opened: Opened, desk: Desk) -> None:
+    fields = opened.dialog.finder.keys
+    fields["watch.polling"].setCurrentIndex(1)  # type: ignore[attr-defined]
+    fields["watch.reconcile_minutes"].setValue(2.5)  # type: ignore[attr-defined]
+    fields["window.editor_wrap"].setChecked(False)  # type: ignore[attr-defined]
+    fields["extract.concurrency"].setValue(2)  # type: ignore[attr-defined]
+    opened.dialog.apply.click()
+    opened.wait()
+    kept = desk.kept
+    assert (kept.watch.polling, kept.watch.reconcile_minutes, kept.extract.concurrency) == ("always", 2.5, 2)
+    assert not kept.window.editor_wrap
+    untouched = Settings()
+    assert (kept.dream, kept.history, kept.system1) == (untouched.dream, untouched.history, untouched.system1)
+
+
+def test_a_figure_that_a_field_cannot_show_exactly_stays_as_it_is(qtbot: Any) -> None:
+    desk = Desk(kept=Settings.model_validate({"watch": {"reconcile_minutes": 0.125}}))
+    found = Opened(qtbot, desk)
+    found.dialog.engine.loss.setValue(7)
+    found.dialog.apply.click()
+    found.wait()
+    assert (desk.kept.watch.reconcile_minutes, desk.kept.dream.max_loss_percent) == (0.125, 7)
+    found.control.stop()
+
+
+def test_a_service_has_all_of_its_settings_and_the_values_of_headers_are_never_shown(qtbot: Any) -> None:
+    kept = {"openai": {"headers": {"X-Org": "hidden-value"}, "timeout_s": 7.25}}
+    desk = Desk(kept=Settings.model_validate({"providers": kept}))
+    found = Opened(qtbot, desk)
+    page, fields = found.dialog.providers, found.dialog.finder.keys
+    page.table.setCurrentItem(page.table.topLevelItem(1))  # type: ignore[arg-type]
+    headers = fields["providers.*.headers"]
+    assert isinstance(headers, QLineEdit)
+    assert "X-Org" in headers.placeholderText()
+    fields["providers.*.max_retries"].setValue(5)  # type: ignore[attr-defined]
+    fields["providers.*.key_env"].setText("MY-KEY")  # type: ignore[attr-defined]
+    assert not found.dialog.ok.isEnabled()
+    fields["providers.*.key_env"].setText("MY_KEY")  # type: ignore[attr-defined]
+    headers.setText("X-Team: blue")
+    found.dialog.apply.click()
+    found.wait()
+    openai = desk.kept.providers.root["openai"]
+    assert (openai.max_retries, openai.key_env, openai.timeout_s) == (5, "MY_KEY", 7.25)
+    assert openai.headers == {"X-Org": "hidden-value", "X-Team": "blue"}
+    assert headers.text() == ""
+    assert all("hidden-value" not in line.text() for line in found.dialog.findChildren(QLineEdit))
+    assert "hidden-value" not in repr(draft_of(desk.kept, HOME))
+    headers.setText("X-Org:")
+    found.dialog.apply.click()
+    found.wait()
+    assert desk.kept.providers.root["openai"].headers == {"X-Team": "blue"}
+    headers.setText("no header")
+    assert not found.dialog.ok.isEnabled()
+    found.control.stop()
+
+
+def visible_keys(opened: Opened) -> set[str]:
+    pages, found = opened.dialog.pages, set()
+    for key, field in opened.dialog.finder.keys.items():
+        tab = next(n for n in range(pages.count()) if pages.widget(n).isAncestorOf(field))  # type: ignore[union-attr]
+        if pages.isTabVisible(tab) and not field.isHidden():
+            found.add(key)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("[history] pack_after", {"history.pack_after"}),
+        ("PACK", {"history.pack_after"}),
+        ("concurrency", {"extract.concurrency"}),
+        ("system1.model", {"system1.model"}),
+        ("scope lose", {"dream.max_loss_percent"}),
+        ("line numbers", {"window.editor_line_numbers"}),
+    ],
+)
+def test_a_search_leaves_what_label_explanation_or_key_name(
+    opened: Opened, query: str, keys: set[str]
+) -> None:
+    everything = visible_keys(opened)
+    opened.qtbot.keyClicks(opened.dialog.search, query)
+    assert visible_keys(opened) == keys
+    opened.qtbot.keyClick(opened.dialog.search, Qt.Key.Key_Escape)
+    assert opened.control.dialog is not None
+    assert opened.dialog.search.text() == ""
+    assert visible_keys(opened) == everything == {setting.key for setting in schema()}
+
+
+def test_the_title_of_a_page_shows_all_of_it_and_the_page_comes_to_the_front(opened: Opened) -> None:
+    opened.dialog.search.setText("advanced")
+    assert "watch.polling" in visible_keys(opened)
+    assert opened.dialog.pages.currentIndex() == opened.dialog.pages.count() - 1
+
+
+def test_a_search_that_finds_nothing_says_so_and_return_saves_nothing(opened: Opened, desk: Desk) -> None:
+    opened.dialog.engine.loss.setValue(3)
+    opened.qtbot.keyClicks(opened.dialog.search, "no such thing")
+    opened.qtbot.keyClick(opened.dialog.search, Qt.Key.Key_Return)
+    assert opened.dialog.pages.isHidden()
+    assert "no such thing" in opened.dialog.nothing.text()
+    assert desk.kept == Settings()
+    opened.dialog.search.clear()
+    assert not opened.dialog.pages.isHidden()
+    assert opened.dialog.nothing.isHidden()
+
+
+def test_what_a_search_hides_is_saved_as_it_stands(opened: Opened, desk: Desk) -> None:
+    opened.dialog.engine.loss.setValue(3)
+    opened.dialog.search.setText("history")
+    opened.dialog.apply.click()
+    opened.wait()
+    assert desk.kept.dream.max_loss_percent == 3
+
+
+def test_the_search_begins_in_front_and_is_reached_by_its_key(opened: Opened) -> None:
+    assert opened.dialog.focusWidget() is opened.dialog.search
+    opened.dialog.ok.setFocus()
+    opened.qtbot.keyClick(opened.dialog, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    opened.qtbot.waitUntil(lambda: opened.dialog.focusWidget() is opened.dialog.search)

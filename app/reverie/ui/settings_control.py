@@ -17,6 +17,7 @@ from reverie.errors import MendableError
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.settings_draft import Draft, draft_of, with_draft
+from reverie.ui.settings_schema import Setting, schema
 
 if TYPE_CHECKING:
     from reverie.services.views import ModelsView, ProbeLine
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
+    schema: tuple[Setting, ...]
     draft: Draft
     models: ModelsView
 
@@ -83,13 +85,14 @@ class SettingsControl(QObject):
             return
 
         def work(_control: JobControl) -> _Known:
-            return _Known(draft_of(desk.settings(), home), desk.models())
+            return _Known(schema(), draft_of(desk.settings(), home), desk.models())
 
         self._submit("read settings", work, self._on_read, self._on_failed, "settings")
 
     def _on_read(self, known: _Known) -> None:
         if self.dialog is not None:
             self.dialog.providers.setEnabled(True)
+            self.dialog.show_schema(known.schema)
             self.dialog.show_draft(known.draft)
             self._show_models(known.models)
 

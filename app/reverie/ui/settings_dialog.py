@@ -1,26 +1,35 @@
-"""The settings as a dialog: engine and limits, model services, the background, the memory writer,
-the window.
+"""The settings as a dialog: a page for each thing that runs, one for the window, one for the rest, and a
+search over all of them.
 
 A form and nothing else: what it needs to know is shown to it, what a person wants leaves it by signal, and
-jobs do both (`settings_control`). A key is never among the values.
+jobs do both (`settings_control`). A key is never among the values. Every setting of the schema has a field:
+those that no page lays out are made from their types (`settings_generated`), and a test compares.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QScrollArea, QTabWidget, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
 from reverie.ui.icons import Icons
+from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.settings_background import BackgroundPage
 from reverie.ui.settings_draft import Draft
 from reverie.ui.settings_engine import EnginePage
 from reverie.ui.settings_extract import ExtractPage
+from reverie.ui.settings_generated import AdvancedPage, Fields
 from reverie.ui.settings_notes import NotesPage
 from reverie.ui.settings_providers import ProvidersPage
+from reverie.ui.settings_schema import Setting
+from reverie.ui.settings_search import Finder, Rows, SettingsSearch
 from reverie.ui.settings_system1 import System1Page
 from reverie.ui.settings_window import WindowPage
+from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN
 
 
@@ -32,7 +41,7 @@ class SettingsDialog(QDialog):
     def __init__(self, icons: Icons, home: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Settings"))
-        self.resize(600, 560)
+        self.resize(680, 580)
         self._loaded = False
         self._dirty = False
         self._closing = False
@@ -43,10 +52,12 @@ class SettingsDialog(QDialog):
         self.notes = NotesPage()
         self.extract = ExtractPage()
         self.window_page = WindowPage()
+        self.advanced = AdvancedPage()
+        self._generated: list[Fields] = []
         self.message = MessageBar(icons, "settings-message")
         self.pages = QTabWidget()
         self.pages.setDocumentMode(True)
-        for page, title in (
+        self._all = (
             (self.engine, self.tr("&Consolidation")),
             (self.providers, self.tr("&Models")),
             (self.background, self.tr("&Background")),
@@ -54,8 +65,16 @@ class SettingsDialog(QDialog):
             (self.notes, self.tr("&Notes")),
             (self.extract, self.tr("Code&x")),
             (self.window_page, self.tr("&Window")),
-        ):
+            (self.advanced, self.tr("A&dvanced")),
+        )
+        for page, title in self._all:
             self.pages.addTab(_scrolled(page, title), title)
+        self.finder = Finder(self.pages)
+        self.search = SettingsSearch(self.tr("Search the settings"))
+        self.search.textChanged.connect(self._on_search)
+        self.nothing = WrapLabel()
+        self.nothing.hide()
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self.search.setFocus)
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Ok | kinds.Apply | kinds.Cancel)
         self.ok, self.apply = self.buttons.button(kinds.Ok), self.buttons.button(kinds.Apply)
@@ -65,18 +84,13 @@ class SettingsDialog(QDialog):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         outer.setSpacing(GAP)
+        outer.addWidget(self.search)
+        outer.addWidget(self.nothing)
         outer.addWidget(self.pages, 1)
+        outer.addStretch(0)
         outer.addWidget(self.message)
         outer.addWidget(self.buttons)
-        for page in (
-            self.engine,
-            self.providers,
-            self.background,
-            self.system1,
-            self.notes,
-            self.extract,
-            self.window_page,
-        ):
+        for page, _title in self._all:
             page.changed.connect(self._on_changed)
             page.setEnabled(False)
         self.providers.model_chosen.connect(self._on_model_chosen)
@@ -97,16 +111,46 @@ class SettingsDialog(QDialog):
             self.window_page.value,
             self.notes.value,
             self.extract.value,
+            {key: value for fields in self._generated for key, value in fields.edits.items()},
+            self.providers.edits,
         )
 
     @property
     def problem(self) -> str:
         """Why this cannot be saved; empty if it can."""
         pages = (self.engine, self.providers, self.system1, self.notes, self.extract)
-        return next((page.problem for page in pages if page.problem), "")
+        problems = [*(page.problem for page in pages), *(fields.problem for fields in self._generated)]
+        return next(filter(None, problems), "")
+
+    def show_schema(self, settings: Sequence[Setting]) -> None:
+        """Every setting there is: those that no page lays out get their fields, and all can be found."""
+        schema = {setting.key: setting for setting in settings}
+        rows = _laid_out(self)
+        left = [setting for setting in settings if all(setting.key not in each for each in rows.values())]
+        of_providers = [setting for setting in left if setting.key.startswith("providers.")]
+        of_window = [setting for setting in left if setting.key.startswith("window.")]
+        rest = [setting for setting in left if setting not in of_providers and setting not in of_window]
+        self.providers.expect(of_providers)
+        self._generated = [
+            Fields(self.window_page.more, of_window, self),
+            Fields(self.advanced.more, rest, self),
+        ]
+        for fields in self._generated:
+            fields.edited.connect(self._on_changed)
+        made: dict[QWidget, Fields | None] = {
+            self.providers: self.providers.more,
+            self.window_page: self._generated[0],
+            self.advanced: self._generated[1],
+        }
+        for tab, (page, _title) in enumerate(self._all):
+            fields_here = made.get(page)
+            more = {each.setting.key: (each.widget,) for each in fields_here.all} if fields_here else {}
+            self.finder.know(tab, page, {**rows.get(page, {}), **more}, schema)
+        self.finder.head(self.engine.limits, "dream.max_loss_percent", "dream.time_limit_s")
+        self._on_search(self.search.text())
 
     def show_draft(self, draft: Draft) -> None:
-        """The settings as they are on disk."""
+        """The settings as they are on disk. `show_schema` comes first."""
         self.engine.show_draft(draft)
         if draft.background is not None:
             self.background.show_value(draft.background)
@@ -118,12 +162,12 @@ class SettingsDialog(QDialog):
             self.extract.show_value(draft.extract)
         if draft.window is not None:
             self.window_page.show_value(draft.window)
-        self.engine.setEnabled(True)
-        self.background.setEnabled(True)
-        self.system1.setEnabled(True)
-        self.notes.setEnabled(True)
-        self.extract.setEnabled(True)
-        self.window_page.setEnabled(True)
+        self.providers.show_kept(draft.providers)
+        for fields in self._generated:
+            fields.show_values(draft.others)
+        for page, _title in self._all:
+            if page is not self.providers:
+                page.setEnabled(True)
         self._loaded, self._dirty = True, False
         self._judge()
 
@@ -154,7 +198,18 @@ class SettingsDialog(QDialog):
             self._judge()
 
     @Slot(str)
+    def _on_search(self, query: str) -> None:
+        found = self.finder.show(query)
+        wanted = query.strip()
+        self.pages.setVisible(bool(found) or not wanted)
+        self.nothing.say(
+            self.tr("No setting has “{query}” in its name, explanation or key.").format(query=visible(wanted))
+        )
+        self.nothing.setVisible(not found and bool(wanted))
+
+    @Slot(str)
     def _on_model_chosen(self, name: str) -> None:
+        self.search.clear()
         self.engine.choose(name)
         self.pages.setCurrentIndex(0)
 
@@ -177,6 +232,55 @@ class SettingsDialog(QDialog):
         self.apply.setEnabled(possible and self._dirty)
         for button in (self.ok, self.apply):
             button.setToolTip(self.problem)
+
+
+def _laid_out(dialog: SettingsDialog) -> dict[QWidget, Rows]:
+    """The settings that each page lays out by hand: their keys and their widgets, the field first."""
+    engine, system1, notes, extract = dialog.engine, dialog.system1, dialog.notes, dialog.extract
+    background, window = dialog.background, dialog.window_page
+    return {
+        engine: {
+            "dream.engine": (engine.auto, engine.rules, engine.model, engine.name, engine.test_button),
+            "dream.max_loss_percent": (engine.loss,),
+            "dream.time_limit_s": (engine.time,),
+        },
+        dialog.providers: {"providers.*.base_url": (dialog.providers.address,)},
+        background: {
+            "background.*.enabled": (background.switch,),
+            "background.*.runs_per_day": (background.runs,),
+            "background.*.tokens_per_day": (background.tokens,),
+        },
+        system1: {
+            "system1.enabled": (system1.switch,),
+            "system1.interval": (system1.interval,),
+            "system1.target": (system1.target,),
+            "system1.model": (system1.model,),
+            "system1.time_limit_s": (system1.time,),
+            "system1.traces": (system1.traces,),
+            "system1.keep_count": (system1.count,),
+            "system1.keep_bytes": (system1.room,),
+        },
+        notes: {
+            "notes.enabled": (notes.switch,),
+            "notes.model": (notes.model,),
+            "notes.start_tokens": (notes.start,),
+            "notes.growth_tokens": (notes.growth,),
+            "notes.tool_calls": (notes.calls,),
+            "notes.time_limit_s": (notes.time,),
+        },
+        extract: {
+            "extract.at_launch": (extract.switch,),
+            "extract.model": (extract.model,),
+            "extract.max_rollouts": (extract.rollouts,),
+            "extract.idle_seconds": (extract.idle,),
+            "extract.time_limit_s": (extract.time,),
+        },
+        window: {
+            "window.theme": (window.theme,),
+            "window.font_size": (window.font_size,),
+            "window.language": (window.language,),
+        },
+    }
 
 
 def _scrolled(page: QWidget, title: str) -> QScrollArea:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from reverie.ui.settings_schema import values_of
 from reverie.ui.window_wishes import Window
 
 if TYPE_CHECKING:
@@ -59,12 +60,11 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The extraction of rollouts, field by field as `settings.ExtractSettings` has it."""
+    """The extraction of rollouts, as `settings.ExtractSettings` has it."""
 
     at_launch: bool = False
     model: str = ""
     max_rollouts: int = 8
-    concurrency: int = 4
     idle_seconds: int = 120
     time_limit_s: int = 300
 
@@ -72,7 +72,9 @@ class Extract:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """`engine` is `auto`, `rules` or `provider:model`; `base_urls` are those that were changed, by provider,
-    empty for the usual one."""
+    empty for the usual one. `others`: whatever no page lays out by hand, by key; `providers`: the same of
+    model services, by provider and own name; headers are secrets. Of both the dialog gives back only what was
+    edited."""
 
     engine: str = AUTO
     time_limit_s: int = 300
@@ -83,6 +85,24 @@ class Draft:
     window: Window | None = None
     notes: Notes | None = None
     extract: Extract | None = None
+    others: Mapping[str, Any] = field(default_factory=dict)
+    providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+
+
+BY_HAND = frozenset(
+    {"dream.engine", "dream.time_limit_s", "dream.max_loss_percent"}
+    | {
+        f"{section}.{each.name}"
+        for section, kind in (
+            ("system1", System1),
+            ("notes", Notes),
+            ("extract", Extract),
+            ("window", Window),
+        )
+        for each in fields(kind)
+    }
+)
+"""The settings, outside of tables of names, that have a field of their own in a draft."""
 
 
 def is_model_name(name: str) -> bool:
@@ -118,7 +138,12 @@ def draft_of(settings: Settings, home_id: str) -> Draft:
         System1(**settings.system1.model_dump()),
         Window(settings.window.font_size, settings.window.language, settings.window.theme),
         Notes(**settings.notes.model_dump()),
-        Extract(**settings.extract.model_dump()),
+        Extract(**{each.name: getattr(settings.extract, each.name) for each in fields(Extract)}),
+        {key: value for key, value in values_of(settings).items() if key not in BY_HAND},
+        {
+            provider: {name: value for name, value in entry.model_dump().items() if name != "base_url"}
+            for provider, entry in settings.providers.root.items()
+        },
     )
 
 
@@ -148,6 +173,11 @@ def with_draft(settings: Settings, draft: Draft, home_id: str) -> Settings:
         plain["extract"] |= asdict(draft.extract)
     if draft.window is not None:
         plain["window"] |= asdict(draft.window)
+    for key, value in draft.others.items():
+        section, _, name = key.partition(".")
+        plain[section][name] = value
+    for provider, values in draft.providers.items():
+        plain["providers"].setdefault(provider, {}).update(values)
     try:
         return Settings.model_validate(plain)
     except ValidationError as error:

@@ -130,11 +130,11 @@ class EnginePage(SettingsPage):
             label.setBuddy(control)
             limits.addWidget(label, row, 0)
             limits.addWidget(control, row, 1)
-        second = _heading(self.tr("Limits"))
-        second.setContentsMargins(0, GAP, 0, 0)
+        self.limits = _heading(self.tr("Limits"))
+        self.limits.setContentsMargins(0, GAP, 0, 0)
         self.stack(
             _heading(self.tr("Consolidate with")),
-            *(self.auto, self.rules, self.model, line, below, self.used, second, limits),
+            *(self.auto, self.rules, self.model, line, below, self.used, self.limits, limits),
         )
 
     # Values

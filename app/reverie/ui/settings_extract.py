@@ -32,7 +32,6 @@ class ExtractPage(ModelPage):
         self.time = number(
             1, 3_600, self.tr("Time limit for each rollout and each directory, in seconds"), self.tr(" s")
         )
-        self._concurrency = Extract().concurrency
         self._lay_out()
         self.switch.toggled.connect(self.changed)
         for field in (self.rollouts, self.idle, self.time):
@@ -56,13 +55,11 @@ class ExtractPage(ModelPage):
             self.switch.isChecked(),
             self.model_name,
             self.rollouts.value(),
-            self._concurrency,
             self.idle.value(),
             self.time.value(),
         )
 
     def show_value(self, value: Extract) -> None:
-        self._concurrency = value.concurrency
         self.switch.setChecked(value.at_launch)
         self.model.setText(value.model)
         self.rollouts.setValue(value.max_rollouts)

@@ -7,7 +7,7 @@ shown again, and no setting holds it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
@@ -26,6 +26,8 @@ from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.labels import WrapLabel
 from reverie.ui.settings_draft import is_base_url
+from reverie.ui.settings_generated import Fields
+from reverie.ui.settings_schema import Setting
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, MARGIN, CalmSelection
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 LocalServer = tuple[str, str, Sequence[str]]
 """Provider, base URL, models."""
 _ROLE = Qt.ItemDataRole.UserRole
+_PREFIX = "providers.*."
 
 
 class ProvidersPage(QWidget):
@@ -51,6 +54,9 @@ class ProvidersPage(QWidget):
         super().__init__(parent)
         self._providers: dict[str, ProviderView] = {}
         self._addresses: dict[str, str] = {}
+        self._kept: Mapping[str, Mapping[str, Any]] = {}
+        self._edits: dict[str, dict[str, Any]] = {}
+        self.more: Fields | None = None
         self.table = _tree((self.tr("Provider"), self.tr("Key"), self.tr("Address")), self.tr("Providers"))
         self.table.currentItemChanged.connect(self._show_current)
         self.address = QLineEdit()
@@ -87,7 +93,7 @@ class ProvidersPage(QWidget):
         keys.addWidget(self.key, 1)
         keys.addWidget(self.save_key)
         keys.addWidget(self.forget_key)
-        form = QFormLayout()
+        form = self._form = QFormLayout()
         form.setHorizontalSpacing(GAP)
         form.setVerticalSpacing(GAP)
         form.addRow(_buddy(self.tr("&Address"), self.address), self.address)
@@ -125,7 +131,38 @@ class ProvidersPage(QWidget):
                 return self.tr("The address of {provider} must begin with http:// or https://.").format(
                     provider=name
                 )
-        return ""
+        return self.more.problem if self.more is not None else ""
+
+    def expect(self, settings: Sequence[Setting]) -> None:
+        """What else there is to set of each provider: rows of the form, made from the schema."""
+        if self.more is None:
+            self.more = Fields(self._form, settings, self)
+            self.more.edited.connect(self._on_more)
+
+    @property
+    def edits(self) -> Mapping[str, Mapping[str, Any]]:
+        """What was edited of those, by provider and own name."""
+        return {name: dict(values) for name, values in self._edits.items() if name in self._providers}
+
+    def show_kept(self, kept: Mapping[str, Mapping[str, Any]]) -> None:
+        """What stands in the settings of each provider; what has no entry has the defaults."""
+        self._kept, self._edits = kept, {}
+        self._show_more()
+
+    def _show_more(self) -> None:
+        if self.more is not None:
+            own = {**self._kept.get(self.current, {}), **self._edits.get(self.current, {})}
+            self.more.show_values({f"{_PREFIX}{name}": value for name, value in own.items()})
+            for field in self.more.all:
+                field.widget.setEnabled(self.current in self._providers)
+
+    @Slot()
+    def _on_more(self) -> None:
+        assert self.more is not None
+        edited = self._edits.setdefault(self.current, {})
+        edited.update((field.setting.last, field.value) for field in self.more.all if field.touched)
+        self._judge()
+        self.changed.emit()
 
     def show_models(self, models: ModelsView) -> None:
         """The services as they are known now; addresses that were edited and not saved stay."""
@@ -148,8 +185,14 @@ class ProvidersPage(QWidget):
         self._show_current()
 
     def saved(self) -> None:
-        """What was edited is on disk now; the next `show_models` brings it."""
+        """What was edited is on disk now; the next `show_models` brings the addresses."""
         self._addresses = {}
+        self._kept = {
+            name: {**self._kept.get(name, {}), **self._edits.get(name, {})}
+            for name in {*self._kept, *self._edits}
+        }
+        self._edits = {}
+        self._show_more()
 
     @property
     def current(self) -> str:
@@ -170,6 +213,7 @@ class ProvidersPage(QWidget):
         provider = self._providers.get(self.current)
         self.address.setText(self._addresses.get(self.current, ""))
         self.key.clear()
+        self._show_more()
         self.address.setEnabled(provider is not None)
         self.key.setEnabled(provider is not None and provider.key_source != "none needed")
         self._judge()

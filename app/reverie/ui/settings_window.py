@@ -37,7 +37,9 @@ class WindowPage(SettingsPage):
             (self.tr("&Font size"), self.font_size),
             (self.tr("&Language"), self.language),
         )
-        self.stack(fill(QFormLayout(), rows), self.note)
+        # The dialog adds what the schema has besides.
+        self.more = QFormLayout()
+        self.stack(fill(QFormLayout(), rows), self.note, self.more)
         self.theme.currentIndexChanged.connect(self.changed)
         self.font_size.valueChanged.connect(self.changed)
         self.language.currentIndexChanged.connect(self.changed)
