@@ -12,45 +12,32 @@ Threading: blocking, any thread but the GUI's. Failure: `MendableError`; `Confli
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from reverie.errors import Conflict, MendableError, StoreError
-from reverie.files.containment import opened_below
-from reverie.files.directory import SwappedError
-from reverie.homes.scopes import ScopeContext, ScopeRoot
-from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
+from reverie.homes.scopes import ScopeContext
+from reverie.memory.paths import MemoryPath, parse_memory_path
 from reverie.memory.store import MemoryStore, sha256_of_bytes
 from reverie.memory.usage import UNUSED, Usage
 from reverie.services.parts import HomeParts
+from reverie.services.planned_changes import (
+    ChangeKind,
+    PlannedFile,
+    bytes_now,
+    each_once,
+    lenient_path,
+    listed,
+    new_folders,
+    put_all_back,
+    remove_empty,
+    verify,
+)
 from reverie.services.views import HandChange, Undo, UndoFile
 
-ChangeKind = Literal["move", "merge", "restore"]
 _SUBJECT_UNDONE = "Undone by hand"
 # Above this the history does not look whose each change was (`memory.snapshots`).
 _AT_ONCE = 400
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """One file with all that is needed to change it and to put it back."""
-
-    path: MemoryPath
-    root: ScopeRoot
-    before: bytes | None
-    after: bytes | None
-    mode: int | None
-    mode_before: int | None
-
-    @property
-    def before_sha256(self) -> str | None:
-        return sha256_of_bytes(self.before)
-
-    @property
-    def after_sha256(self) -> str | None:
-        return sha256_of_bytes(self.after)
 
 
 class HandChanges:
@@ -74,14 +61,14 @@ class HandChanges:
         become; `moved`: old path -> new path, whose pin and use go along; `emptied`: folders that go once
         they are empty."""
         store = self._parts.store(context, actor="user")
-        planned = [self._plan(store, change, kind) for change in _each_once(changes)]
+        planned = [self._plan(store, change, kind) for change in each_once(changes)]
         self._refuse_full_scopes(store, planned, kind)
         commit = self._keep(planned)
         usage = self._usage_change(context, planned, kind, pins or {}, moved or {})
-        made = _new_folders(store, planned)
+        made = new_folders(store, planned)
         self._do(store, planned, usage, made)
         for folder in emptied:
-            _remove_empty(store, lenient_path(folder))
+            remove_empty(store, lenient_path(folder))
         self._record(planned, subject)
         files = tuple(
             UndoFile(str(one.path), one.before_sha256, one.after_sha256, one.mode_before) for one in planned
@@ -117,26 +104,26 @@ class HandChanges:
                 if sha256_of_bytes(before) != file.before_sha256:
                     raise StoreError(f"The history holds no {path}.", next_step="Look at its history.")
             try:
-                if sha256_of_bytes(_bytes_now(store, path)) != file.before_sha256:
+                if sha256_of_bytes(bytes_now(store, path)) != file.before_sha256:
                     store.swap(path, before, file.after_sha256, mode=file.mode)
                     put_back.append(path)
             except Conflict:
                 left.append(file.path)
         for folder in undo.made:
-            _remove_empty(store, lenient_path(folder))
+            remove_empty(store, lenient_path(folder))
         self._parts.usage.apply_delta(*_delta(undo.usage_after, undo.usage))
         self._record_paths(store, put_back)
         if left:
             raise Conflict(
                 "Not everything was taken back:",
-                cause=f"{_listed(left)} changed since, and was left as it is.",
+                cause=f"{listed(left)} changed since, and was left as it is.",
                 next_step="Look at it, and change it by hand.",
             )
         return len(put_back)
 
     # Checking
 
-    def _plan(self, store: MemoryStore, change: HandChange, kind: ChangeKind) -> _Planned:
+    def _plan(self, store: MemoryStore, change: HandChange, kind: ChangeKind) -> PlannedFile:
         """The change with what stands there now. Raises `Conflict` where that is not what was expected."""
         # Names that are there may be such that no agent would take them; new ones may not, unless they were.
         known = change.expected_sha256 is not None or kind == "restore"
@@ -166,7 +153,7 @@ class HandChanges:
                 next_step="Shorten it, or keep part of it in another memory.",
                 reason="too-large",
             )
-        return _Planned(
+        return PlannedFile(
             path,
             root,
             before,
@@ -176,7 +163,7 @@ class HandChanges:
         )
 
     @staticmethod
-    def _refuse_full_scopes(store: MemoryStore, planned: Iterable[_Planned], kind: ChangeKind) -> None:
+    def _refuse_full_scopes(store: MemoryStore, planned: Iterable[PlannedFile], kind: ChangeKind) -> None:
         """What comes back may come back; what is new must fit."""
         if kind == "restore":
             return
@@ -200,7 +187,7 @@ class HandChanges:
                     reason="scope-full",
                 )
 
-    def _keep(self, planned: Sequence[_Planned]) -> str:
+    def _keep(self, planned: Sequence[PlannedFile]) -> str:
         """Bring what stands there into the history; the commit that holds it."""
         snapshots = self._parts.snapshots
         paths = [one.root.directory / one.path.rel for one in planned]
@@ -219,7 +206,7 @@ class HandChanges:
         return commit or ""
 
     @staticmethod
-    def _refuse_not_kept(one: _Planned, kept: bytes | None) -> None:
+    def _refuse_not_kept(one: PlannedFile, kept: bytes | None) -> None:
         if kept is not None:
             raise Conflict(
                 f"{one.path} was not changed:",
@@ -236,23 +223,23 @@ class HandChanges:
     # Doing
 
     def _do(
-        self, store: MemoryStore, planned: Sequence[_Planned], usage: _Usages, made: Sequence[str]
+        self, store: MemoryStore, planned: Sequence[PlannedFile], usage: _Usages, made: Sequence[str]
     ) -> None:
-        done: list[_Planned] = []
+        done: list[PlannedFile] = []
         try:
             for one in sorted(planned, key=lambda one: one.after is None):
                 if one.after != one.before:
                     store.swap(one.path, one.after, one.before_sha256, mode=one.mode)
                     done.append(one)
-                    _verify(store, one)
+                    verify(store, one)
             self._parts.usage.apply_delta(*usage)
         except BaseException as error:
-            left = _put_back(store, done, made)
+            left = put_all_back(store, done, made)
             self._record(planned, _SUBJECT_UNDONE)
             if left and isinstance(error, MendableError):
                 raise Conflict(
                     error.title,
-                    cause=f"{error.cause} {_listed(left)} changed meanwhile, and was left as it is.".strip(),
+                    cause=f"{error.cause} {listed(left)} changed meanwhile, and was left as it is.".strip(),
                     next_step=error.next_step,
                 ) from error
             raise
@@ -260,7 +247,7 @@ class HandChanges:
     def _usage_change(
         self,
         context: ScopeContext,
-        planned: Sequence[_Planned],
+        planned: Sequence[PlannedFile],
         kind: ChangeKind,
         pins: Mapping[str, bool],
         moved: Mapping[str, str],
@@ -307,7 +294,7 @@ class HandChanges:
         _path, root, _files = store.resolve(path)
         return self._parts.home.usage_key(root, path.rel)
 
-    def _record(self, planned: Iterable[_Planned], subject: str) -> None:
+    def _record(self, planned: Iterable[PlannedFile], subject: str) -> None:
         paths = [one.root.directory / one.path.rel for one in planned]
         self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=paths)
 
@@ -320,84 +307,6 @@ class HandChanges:
 _Usages = tuple[dict[str, Usage | None], dict[str, Usage | None]]
 
 
-def _each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
-    if not changes:
-        raise StoreError("There is nothing to change.", next_step="Select a memory first.")
-    if len({change.path for change in changes}) != len(changes):
-        raise StoreError("One file cannot be changed twice at once.", next_step="Choose other names.")
-    return changes
-
-
-def lenient_path(path: str) -> MemoryPath:
-    """A path of something that is or was on disk, whose name need not pass the agent's rules; leading out
-    of its root is refused by the files below it all the same."""
-    parsed = parse_memory_path("/".join(path.split("/")[:3]))
-    if parsed.scope is None:
-        return parsed
-    return memory_path(parsed.scope, "/".join(part for part in path.split("/")[3:] if part))
-
-
-def _bytes_now(store: MemoryStore, path: MemoryPath) -> bytes | None:
-    _path, _root, files = store.resolve(path)
-    entry = files.entry(path.rel)
-    if entry is not None and entry.kind != "file":
-        raise Conflict(f"{path} is a folder by now.", next_step="Look again and repeat it.")
-    return None if entry is None else files.read(path.rel)
-
-
-def _verify(store: MemoryStore, one: _Planned) -> None:
-    """What was written is read back before anything that it replaces goes."""
-    if one.after is not None and _bytes_now(store, one.path) != one.after:
-        raise Conflict(
-            f"{one.path} was changed right after it was written.", next_step="Look again and repeat it."
-        )
-
-
-def _put_back(store: MemoryStore, done: Sequence[_Planned], made: Sequence[str]) -> list[str]:
-    """Newest first; the paths that somebody else changed meanwhile, and were left."""
-    left: list[str] = []
-    for one in reversed(done):
-        try:
-            store.swap(one.path, one.before, one.after_sha256, mode=one.mode_before)
-        except MendableError:
-            left.append(str(one.path))
-    for folder in made:
-        _remove_empty(store, lenient_path(folder))
-    return left
-
-
-def _folders(paths: Iterable[MemoryPath]) -> list[MemoryPath]:
-    """Every folder above these paths, deepest first."""
-    found = {
-        MemoryPath(path.scope, path.segments[:depth])
-        for path in paths
-        for depth in range(1, len(path.segments))
-    }
-    return sorted(found, key=lambda path: -len(path.segments))
-
-
-def _new_folders(store: MemoryStore, planned: Iterable[_Planned]) -> tuple[str, ...]:
-    """The folders that come into being with these changes."""
-    new = [one.path for one in planned if one.before is None and one.after is not None]
-    return tuple(str(folder) for folder in _folders(new) if store.entry(folder) is None)
-
-
-def _remove_empty(store: MemoryStore, folder: MemoryPath) -> None:
-    """It goes if nothing is in it; what an agent hides in it keeps it."""
-    _path, root, _files = store.resolve(folder)
-    *above, name = folder.segments
-    with (
-        contextlib.suppress(OSError, SwappedError),
-        opened_below(os.path.realpath(root.directory), above) as directory,
-    ):
-        directory.remove_empty(name)
-
-
 def _delta(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> _Usages:
     keys = {*before, *after}
     return {key: before.get(key) for key in keys}, {key: after.get(key) for key in keys}
-
-
-def _listed(paths: Sequence[str]) -> str:
-    more = len(paths) - 3
-    return ", ".join(paths[:3]) + (f" and {more} more" if more > 0 else "")

@@ -30,9 +30,10 @@ from reverie.memory import frontmatter
 from reverie.memory.paths import MemoryPath, memory_path
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import MemoryStore, sha256_of_bytes
-from reverie.services.hand_changes import HandChanges, lenient_path
+from reverie.services.hand_changes import HandChanges
 from reverie.services.moves import files_below
 from reverie.services.parts import HomeParts
+from reverie.services.planned_changes import lenient_path
 from reverie.services.views import HandChange, Undo
 
 MendKind = Literal["add", "drop", "shorten"]

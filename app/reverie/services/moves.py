@@ -17,9 +17,10 @@ from reverie.errors import StoreError
 from reverie.homes.scopes import ScopeContext
 from reverie.memory.paths import memory_path
 from reverie.memory.store import MemoryStore, sha256_of_bytes
-from reverie.services.hand_changes import HandChanges, lenient_path
+from reverie.services.hand_changes import HandChanges
 from reverie.services.hand_edits import HandEdits, never_kept
 from reverie.services.parts import HomeParts
+from reverie.services.planned_changes import lenient_path
 from reverie.services.views import HandChange, Undo
 
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from reverie.services.duplicates import DuplicateDesk
     from reverie.services.extracting import ExtractDesk
     from reverie.services.failures import FailureDesk
-    from reverie.services.hand_changes import ChangeKind, HandChanges
+    from reverie.services.hand_changes import HandChanges
     from reverie.services.hand_edits import HandEdits
     from reverie.services.index_care import IndexDesk
     from reverie.services.lint import LintDesk
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from reverie.services.moves import Moves
     from reverie.services.noting import NotingDesk
     from reverie.services.orphans import OrphanDesk
+    from reverie.services.planned_changes import ChangeKind
     from reverie.services.records import RecordEdits
     from reverie.services.replay import Replays
     from reverie.services.reviews import ReviewDesk
