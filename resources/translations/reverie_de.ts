@@ -661,21 +661,6 @@
     </message>
 </context>
 <context>
-    <name>DuplicatesControl</name>
-    <message>
-        <source>Other changes came after it: undo those first.</source>
-        <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
-    </message>
-    <message>
-        <source>Take it back</source>
-        <translation>Zurücknehmen</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>Rückgängig</translation>
-    </message>
-</context>
-<context>
     <name>DuplicatesWindow</name>
     <message>
         <source>&amp;Find</source>
@@ -1107,20 +1092,8 @@
         <translation>Zusammengeführt; eines bleibt.</translation>
     </message>
     <message>
-        <source>Other changes came after it: undo those first.</source>
-        <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
-    </message>
-    <message>
-        <source>Take it back</source>
-        <translation>Zurücknehmen</translation>
-    </message>
-    <message>
         <source>The resolution is saved.</source>
         <translation>Die Lösung ist gesichert.</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>Rückgängig</translation>
     </message>
 </context>
 <context>
@@ -1550,14 +1523,6 @@
     <message>
         <source>Other changes came after it: undo those first, or restore another point.</source>
         <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen oder einen anderen Punkt wiederherstellen.</translation>
-    </message>
-    <message>
-        <source>Take it back</source>
-        <translation>Zurücknehmen</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>Rückgängig</translation>
     </message>
 </context>
 <context>
@@ -2475,16 +2440,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Käme das Projekt zurück, fände der Agent keine Notizen davon.</translation>
     </message>
     <message>
-        <source>Take it back</source>
-        <translation>Zurücknehmen</translation>
-    </message>
-    <message>
         <source>The history keeps what is removed</source>
         <translation>Die Geschichte bewahrt auf, was entfernt wird</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>Rückgängig</translation>
     </message>
 </context>
 <context>
@@ -3647,6 +3604,13 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>TakeBack</name>
+    <message>
+        <source>Other changes came after it: undo those first.</source>
+        <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
+    </message>
+</context>
+<context>
     <name>TemplateChoice</name>
     <message>
         <source>Checklist</source>
@@ -3987,24 +3951,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>TrashControl</name>
     <message>
-        <source>Other changes came after it: undo those first.</source>
-        <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
-    </message>
-    <message>
         <source>Restore</source>
         <translation>Wiederherstellen</translation>
     </message>
     <message>
         <source>Restore as</source>
         <translation>Wiederherstellen als</translation>
-    </message>
-    <message>
-        <source>Take it back</source>
-        <translation>Zurücknehmen</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>Rückgängig</translation>
     </message>
 </context>
 <context>
@@ -6657,6 +6609,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>So for %n more.</source>
         <translation><numerusform>Ebenso für %n weitere.</numerusform><numerusform>Ebenso für %n weitere.</numerusform></translation>
+    </message>
+    <message>
+        <source>Take it back</source>
+        <translation>Zurücknehmen</translation>
     </message>
     <message numerus="yes">
         <source>Text of %n files was not saved; it is kept as drafts.</source>

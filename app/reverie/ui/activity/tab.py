@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
     QScrollArea,
-    QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -30,6 +29,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage
+from reverie.ui.panes import Panes
 from reverie.ui.shown import as_tooltip
 from reverie.ui.theme import GAP, MARGIN
 
@@ -91,13 +91,15 @@ class ActivityTab(QWidget):
         self._pages.addWidget(self.list)
         self._pages.addWidget(self.none)
         self.list.setFrameShape(DecisionList.Shape.NoFrame)
-        self.splitter = QSplitter()
+        self.splitter = Panes(
+            self._pages,
+            _scrolled(self.detail),
+            beside_from=SIDE_BY_SIDE,
+            sizes=(700, 320),
+            below=(420, 200),
+            grows=0,
+        )
         self.splitter.setHandleWidth(5)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.addWidget(self._pages)
-        self.splitter.addWidget(_scrolled(self.detail))
-        self.splitter.setStretchFactor(0, 1)
-        self.splitter.setSizes([700, 320])
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(0)
@@ -160,11 +162,7 @@ class ActivityTab(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        wide = event.size().width() >= SIDE_BY_SIDE
-        orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
-        if self.splitter.orientation() != orientation:
-            self.splitter.setOrientation(orientation)
-            self.splitter.setSizes([700, 320] if wide else [420, 200])
+        self.splitter.turn(event.size().width())
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -17,6 +17,7 @@ from reverie.memory.paths import memory_path
 from reverie.services.failures import FailuresView, LessonView, Repeated
 from reverie.ui.failures.dialogs import MergeRecordsDialog, ResolutionDialog
 from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.memory.take_back import TakeBack
 from reverie.ui.shown import visible
 
 if TYPE_CHECKING:
@@ -46,13 +47,12 @@ class FailuresControl(QObject):
         self._lane: Lane | None = None
         self._session: HomeSession | None = None
         self._stale = True
-        self._undo: Undo | None = None
+        self._back = TakeBack(tab.message, edits)
         self.dialog: ResolutionDialog | MergeRecordsDialog | None = None
         tab.shown.connect(self._look)
         tab.resolve_wanted.connect(self._ask_resolution)
         tab.merge_wanted.connect(self._ask_merge)
         tab.open_wanted.connect(self._on_open)
-        tab.message.chosen.connect(self._on_message)
         edits.undone.connect(self._on_undone)
         edits.failed.connect(self._on_failed)
 
@@ -67,7 +67,8 @@ class FailuresControl(QObject):
             self._session.tree_changed.disconnect(self._on_changed)
             self._session.outside_changed.disconnect(self._on_changed)
         self._session = session if session.workbench.parts.home.kind == KIND else None
-        self._stale, self._undo = True, None
+        self._stale = True
+        self._back.forget()
         if self._lane is not None:
             self._lane.abandon("look at failures")
         if self.dialog is not None:
@@ -172,10 +173,9 @@ class FailuresControl(QObject):
         self._offer_undo(undo, self.tr("Merged; one stays."))
 
     def _offer_undo(self, undo: Undo, sentence: str) -> None:
-        self._undo = undo
         if self.dialog is not None:
             self.dialog.accept()
-        self.tab.message.say(sentence, buttons=[("undo", self.tr("Undo"), self.tr("Take it back"))])
+        self._back.offer(undo, sentence)
         self.changed.emit()
 
     def _on_refused(self, error: MendableError) -> None:
@@ -183,15 +183,6 @@ class FailuresControl(QObject):
             self.dialog.show_error(error)
         else:
             self.tab.message.say_error(error)
-
-    @Slot(str)
-    def _on_message(self, _key: str) -> None:
-        """Take it back, unless something else was changed by hand since."""
-        self.tab.message.clear()
-        if self._undo is not None and self._edits.last is self._undo:
-            self._edits.undo()
-        else:
-            self.tab.message.say(self.tr("Other changes came after it: undo those first."))
 
     @Slot(str, str)
     def _on_undone(self, sentence: str, _path: str) -> None:

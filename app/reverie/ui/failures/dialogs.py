@@ -3,13 +3,13 @@ merging of anti-patterns with what stays of them. Pure views: accepting only say
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QLabel,
     QPlainTextEdit,
-    QSplitter,
     QVBoxLayout,
     QWidget,
 )
@@ -21,6 +21,7 @@ from reverie.ui.failures import words
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
+from reverie.ui.panes import Panes, pane
 from reverie.ui.shown import visible, visible_lines
 from reverie.ui.theme import GAP, MARGIN
 
@@ -43,17 +44,12 @@ class _Dialog(QDialog):
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.accept_button = self.buttons.addButton("", QDialogButtonBox.ButtonRole.AcceptRole)
         self.buttons.rejected.connect(self.reject)
-        self.splitter = QSplitter()
-        self.splitter.setChildrenCollapsible(False)
+        sides = []
         for name, text in ((self.tr("Now"), self.before), (self.tr("After it"), self.after)):
-            side = QWidget()
-            column = QVBoxLayout(side)
-            column.setContentsMargins(0, 0, 0, 0)
             label = QLabel(name)
             label.setBuddy(text)
-            column.addWidget(label)
-            column.addWidget(text, 1)
-            self.splitter.addWidget(side)
+            sides.append(pane(label, text, grows=text))
+        self.splitter = Panes(*sides, beside_from=_SIDE_BY_SIDE, sizes=(1, 1))
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         outer.setSpacing(GAP)
@@ -72,10 +68,9 @@ class _Dialog(QDialog):
         self.accept_button.setEnabled(True)
         self.message.say_error(error)
 
-    def resizeEvent(self, event: object) -> None:
-        super().resizeEvent(event)  # type: ignore[arg-type]
-        wide = self.width() >= _SIDE_BY_SIDE
-        self.splitter.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.splitter.turn(event.size().width())
 
 
 class ResolutionDialog(_Dialog):

@@ -1,16 +1,16 @@
-"""Between the tab and the duplicate finder: where it looks, and merging as a hand edit like any other. Window
-and thread are made when they are asked for."""
+"""Between the tab and the duplicate finder: where it looks, and merging, on a thread made with it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import Slot
 
 from reverie.errors import MendableError
 from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
+from reverie.ui.memory.side_control import SideControl
 from reverie.ui.session import HomeSession
 from reverie.ui.shown import visible
 
@@ -22,27 +22,19 @@ if TYPE_CHECKING:
     from reverie.ui.memory.tab import MemoryTab
 
 
-class DuplicatesControl(QObject):
+class DuplicatesControl(SideControl["DuplicatesWindow"]):
     """The duplicates of the home that `tab` shows."""
 
     def __init__(self, tab: MemoryTab, icons: Icons) -> None:
-        super().__init__(tab)
-        self._tab = tab
-        self._icons = icons
-        self._session: HomeSession | None = None
+        super().__init__(tab, icons)
         self._lane: Lane | None = None
-        self._undo: Undo | None = None
-        self.window: DuplicatesWindow | None = None
         self.dialog: MergeDialog | None = None
         tab.edits.undone.connect(self._on_undone)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home: what is open of the last one goes."""
-        self._session = session
         if self.dialog is not None:
             self.dialog.reject()
-        if self.window is not None:
-            self.window.close()
+        super().set_session(session)
 
     def stop(self) -> None:
         """End the thread; calling it again is harmless."""
@@ -54,22 +46,14 @@ class DuplicatesControl(QObject):
         session = self._session
         if session is None or session.context is None:
             return
-        if self.window is None:
-            self.window = self._made()
-        self._undo = None
-        if self.window.isVisible():
-            self.window.raise_()
-        self.window.show()
-        self.window.activateWindow()
-        self.window.show_home(session.workbench, session.context, visible(session.info.label))
+        self.open().show_home(session.workbench, session.context, visible(session.info.label))
 
-    def _made(self) -> DuplicatesWindow:
+    def make(self) -> DuplicatesWindow:
         from reverie.ui.memory.duplicates.window import DuplicatesWindow
 
         self._lane = Lane("duplicates", self)
         window = DuplicatesWindow(self._lane, self._icons, self._tab)
         window.merge_wanted.connect(self._prepare)
-        window.message.chosen.connect(self._on_message)
         return window
 
     @Slot(object)
@@ -98,17 +82,17 @@ class DuplicatesControl(QObject):
         def work() -> Undo:
             return workbench.duplicates.merge(files, content)
 
-        self._tab.edits.apply(session, "merge memories", work, self._on_merged, self._on_failed)
+        self._tab.edits.apply(session, "merge memories", work, self._on_merged, self.say_failed)
 
     def _on_merged(self, undo: Undo) -> None:
-        self._undo = undo
         self._tab.situation_changed.emit()
         if self.dialog is not None:
             self.dialog.accept()
+        count = sum(file.after_sha256 is None for file in undo.files)
+        self.say_done(
+            undo, words.counted("Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", count)
+        )
         if self.window is not None:
-            count = sum(file.after_sha256 is None for file in undo.files)
-            text = words.counted("Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", count)
-            self.window.message.say(text, buttons=[("undo", self.tr("Undo"), self.tr("Take it back"))])
             self.window.look()
 
     @Slot()
@@ -116,17 +100,6 @@ class DuplicatesControl(QObject):
         if self.window is not None and self.window.isVisible():
             self.window.look()
 
-    def _on_failed(self, error: MendableError) -> None:
+    def say_failed(self, error: MendableError) -> None:
         if self.dialog is not None:
             self.dialog.show_error(error)
-
-    @Slot(str)
-    def _on_message(self, _key: str) -> None:
-        """Take the merge back, unless something else was changed by hand since."""
-        if self.window is None:
-            return
-        self.window.message.clear()
-        if self._undo is not None and self._tab.edits.last is self._undo:
-            self._tab.edits.undo()
-        else:
-            self.window.message.say(self.tr("Other changes came after it: undo those first."))

@@ -10,15 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
     QHBoxLayout,
     QListWidget,
     QListWidgetItem,
-    QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,12 +24,13 @@ from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, Ticket
 from reverie.ui.labels import WrapLabel
-from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.duplicates.alignment import Row, aligned
 from reverie.ui.memory.duplicates.fit_combo import FitCombo
 from reverie.ui.memory.duplicates.side_by_side import SideBySide
+from reverie.ui.memory.side_window import SideWindow
+from reverie.ui.panes import Panes, pane
 from reverie.ui.shown import as_tooltip, human_size, visible
-from reverie.ui.theme import GAP, MARGIN, UNIT
+from reverie.ui.theme import GAP, UNIT
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
@@ -45,13 +41,13 @@ if TYPE_CHECKING:
 SIDE_BY_SIDE = 700
 
 
-class DuplicatesWindow(QDialog):
+class DuplicatesWindow(SideWindow):
     """`merge_wanted(files)`: the files of a group, the one to keep first."""
 
     merge_wanted = Signal(object)
 
     def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(icons, "duplicates-message", parent)
         self._lane = lane
         self._workbench: Workbench | None = None
         self._context: ScopeContext | None = None
@@ -76,7 +72,6 @@ class DuplicatesWindow(QDialog):
             self.which.addItem(name, key)
         self.finder = FitPushButton(self.tr("&Find"))
         self.finder.setIcon(icons.icon("refresh"))
-        self.message = MessageBar(icons, "duplicates-message")
         self.list = QListWidget()
         self.list.setItemDelegate(TwoLineDelegate(self.list))
         self.list.setAccessibleName(self.tr("Groups of duplicates"))
@@ -90,49 +85,23 @@ class DuplicatesWindow(QDialog):
         self.second.setAccessibleName(self.tr("The memory at the right"))
         self.sides = SideBySide()
         self.merge = FitPushButton(self.tr("&Merge by hand…"))
-        self._lay_out()
+        self._arrange()
         self._connect()
 
-    def _lay_out(self) -> None:
+    def _arrange(self) -> None:
         top = FlowLayout(gap=GAP)
         for widget in (self.where, self.which, self.finder):
             top.addWidget(widget)
-        left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.none)
-        column.addWidget(self.list, 1)
-        right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.facts)
         chosen = QHBoxLayout()
         chosen.setSpacing(UNIT)
         for box in (self.first, self.second):
             chosen.addWidget(box, 1)
-        column.addLayout(chosen)
-        column.addWidget(self.sides, 1)
         row = FlowLayout(gap=GAP)
         row.addWidget(self.merge)
-        column.addLayout(row)
-        self.splitter = QSplitter()
-        self.splitter.addWidget(left)
-        self.splitter.addWidget(right)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([300, 740])
-        self.splitter.setChildrenCollapsible(False)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.title)
-        outer.addLayout(top)
-        outer.addWidget(self.message)
-        outer.addWidget(self.splitter, 1)
-        outer.addWidget(buttons)
+        left = pane(self.none, self.list, grows=self.list)
+        right = pane(self.facts, chosen, self.sides, row, grows=self.sides)
+        panes = Panes(left, right, beside_from=SIDE_BY_SIDE, sizes=(300, 740))
+        self.lay_out(panes, self.title, top, self.message)
 
     def _connect(self) -> None:
         self.finder.clicked.connect(self._on_find)
@@ -308,11 +277,6 @@ class DuplicatesWindow(QDialog):
         if group is not None:
             first = self.first.currentData()
             self.merge_wanted.emit((first, *(file for file in group.files if file != first)))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        wide = event.size().width() >= SIDE_BY_SIDE
-        self.splitter.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
 
 
 def percent(similarity: float) -> str:

@@ -1,21 +1,17 @@
-"""Between the tree and the history window: whose history is shown, restoring, and the way to a run.
-
-The window is made when it is asked for. A restore is a hand edit like any other: it goes through the one list
-of what can be undone, and the views follow by the watcher.
-"""
+"""Between the tree and the history window: whose history is shown, restoring, and the way to a run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import Slot
 
-from reverie.errors import MendableError
 from reverie.homes.scopes import Scope
 from reverie.memory.paths import ROOT
 from reverie.ui import words
 from reverie.ui.icons import Icons
+from reverie.ui.memory.side_control import SideControl
 from reverie.ui.memory.tree_nodes import CompanionData, parse_shown, path_of
 from reverie.ui.session import HomeSession, Lanes
 
@@ -28,30 +24,18 @@ if TYPE_CHECKING:
     from reverie.ui.memory.tab import MemoryTab
 
 
-class HistoryControl(QObject):
+class HistoryControl(SideControl["HistoryWindow"]):
     """The history of the home that `tab` shows."""
 
     def __init__(self, tab: MemoryTab, lanes: Lanes, icons: Icons, now: Callable[[], int]) -> None:
-        super().__init__(tab)
-        self._tab = tab
+        super().__init__(tab, icons)
         self._lanes = lanes
-        self._icons = icons
         self._now = now
-        self._session: HomeSession | None = None
-        self._undo: Undo | None = None
-        self.window: HistoryWindow | None = None
         self.dialog: RestoreDialog | None = None
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home: what is open of the last one goes."""
-        if self._session is not None:
-            self._session.keeper.kept.disconnect(self._on_kept)
-        self._session = session
-        if session is not None:
-            session.keeper.kept.connect(self._on_kept)
         self._close_dialog()
-        if self.window is not None:
-            self.window.close()
+        super().set_session(session)
 
     @Slot()
     def show(self) -> None:
@@ -67,35 +51,21 @@ class HistoryControl(QObject):
         context = context or (session.context if session is not None else None)
         if session is None or context is None:
             return
-        if self.window is None:
-            self.window = self._made()
-        self._undo = None
-        if self.window.isVisible():
-            self.window.raise_()  # it may lie behind the main window
-            self.window.activateWindow()
-        else:
-            self.window.show()
-        self.window.show_path(session.workbench, context, path)
+        self.open().show_path(session.workbench, context, path)
 
     def _open_path(self) -> str:
         file = self._tab.editor.file
         path = file.buffer.address.path if file is not None else ""
         return path if parse_shown(path) is not None else ""
 
-    def _made(self) -> HistoryWindow:
+    def make(self) -> HistoryWindow:
         from reverie.ui.memory.history.window import HistoryWindow
 
         window = HistoryWindow(self._lanes.history, self._icons, self._now, self._tab)
         window.run_wanted.connect(self._tab.dreams.review)
         window.planned.connect(self._on_planned)
-        window.message.chosen.connect(self._on_message)
         self._tab.footer.aged.connect(window.timeline.points.viewport().update)
         return window
-
-    @Slot()
-    def _on_kept(self) -> None:
-        if self.window is not None:
-            self.window.follow()
 
     # Bringing back
 
@@ -127,30 +97,14 @@ class HistoryControl(QObject):
         def work() -> Undo:
             return workbench.restore(plan, remove_newer=remove_newer)
 
-        self._tab.edits.apply(session, "restore", work, self._on_restored, self._on_failed)
+        self._tab.edits.apply(session, "restore", work, self._on_restored, self.say_failed)
 
     def _on_restored(self, undo: Undo) -> None:
-        self._undo = undo
-        if self.window is not None:
-            text = words.counted("1 file was restored.", "%n files were restored.", undo.count)
-            self.window.message.say(text, buttons=[("undo", self.tr("Undo"), self.tr("Take it back"))])
+        self.say_done(undo, words.counted("1 file was restored.", "%n files were restored.", undo.count))
 
-    def _on_failed(self, error: MendableError) -> None:
-        if self.window is not None:
-            self.window.message.say_error(error)
-
-    @Slot(str)
-    def _on_message(self, _key: str) -> None:
-        """Take the restore back, unless something else was changed by hand since."""
-        if self.window is None:
-            return
-        self.window.message.clear()
-        if self._undo is not None and self._tab.edits.last is self._undo:
-            self._tab.edits.undo()
-        else:
-            self.window.message.say(
-                self.tr("Other changes came after it: undo those first, or restore another point.")
-            )
+    @property
+    def too_late(self) -> str:
+        return self.tr("Other changes came after it: undo those first, or restore another point.")
 
 
 def _global() -> str:

@@ -11,9 +11,8 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from reverie.errors import MendableError
 from reverie.ui import words
@@ -22,13 +21,14 @@ from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
-from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.history import history_words
 from reverie.ui.memory.history.pages import CHANGES, CONTENT, LINES, HistoryPages, standing
 from reverie.ui.memory.history.reader import Reader
 from reverie.ui.memory.history.timeline_pane import TimelinePane
+from reverie.ui.memory.side_window import SideWindow
+from reverie.ui.panes import Panes, pane
 from reverie.ui.shown import visible
-from reverie.ui.theme import GAP, MARGIN, UNIT
+from reverie.ui.theme import GAP
 
 if TYPE_CHECKING:
     from reverie.homes.scopes import ScopeContext
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SIDE_BY_SIDE = 700
 
 
-class HistoryWindow(QDialog):
+class HistoryWindow(SideWindow):
     """`planned(RestorePlan, str)`: a restore is wanted, and which moment it is in words. `run_wanted(str)`:
     show this run."""
 
@@ -48,7 +48,7 @@ class HistoryWindow(QDialog):
     def __init__(
         self, lane: Lane, icons: Icons, now: Callable[[], int], parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
+        super().__init__(icons, "history-message", parent, closable=False)
         self._place: tuple[Workbench, ScopeContext, str] | None = None
         self._trail: list[str] = []  # from where one came, the last one last
         self._in_trouble = False  # the message is about reading, and goes when it can be read again
@@ -58,18 +58,17 @@ class HistoryWindow(QDialog):
         self.title = WrapLabel()
         self.timeline = TimelinePane(lane, now)
         self.facts = WrapLabel()
-        self.message = MessageBar(icons, "history-message", closable=False)
         self.pages = HistoryPages(lane, now)
         self.restore = FitPushButton(self.tr("&Restore…"))
         self.restore_one = FitPushButton(self.tr("Restore &only this file…"))
         self.open_file = FitPushButton(self.tr("&History of this file"))
         self.show_run = FitPushButton(self.tr("Show the r&un"))
-        self._lay_out()
+        self._arrange()
         self._connect()
         self.resize(1080, 640)
         self._follow()
 
-    def _lay_out(self) -> None:
+    def _arrange(self) -> None:
         font = self.title.font()
         font.setBold(True)
         self.title.setFont(font)
@@ -80,29 +79,10 @@ class HistoryWindow(QDialog):
         row = FlowLayout(gap=GAP)
         for button in (self.restore, self.restore_one, self.open_file, self.show_run):
             row.addWidget(button)
-        right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.facts)
-        column.addWidget(self.message)
-        column.addWidget(self.pages, 1)
-        column.addLayout(row)
-        self.splitter = QSplitter()
-        self.splitter.addWidget(self.timeline)
-        self.splitter.addWidget(right)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([300, 780])
-        self.splitter.setChildrenCollapsible(False)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addLayout(head)
-        outer.addWidget(self.splitter, 1)
-        outer.addWidget(buttons)
-        close = buttons.button(QDialogButtonBox.StandardButton.Close)
+        right = pane(self.facts, self.message, self.pages, row, grows=self.pages)
+        close = self.lay_out(
+            Panes(self.timeline, right, beside_from=SIDE_BY_SIDE, sizes=(300, 780), below=(200, 400)), head
+        )
         own = (self.back, self.restore, self.restore_one, self.open_file, self.show_run)
         for each in (*own, close):
             each.setAutoDefault(False)  # Enter in a list is not for a button
@@ -151,12 +131,10 @@ class HistoryWindow(QDialog):
         self.timeline.show_path(workbench, context, path)
         self.timeline.points.setFocus()
 
-    @Slot()
     def follow(self) -> None:
-        """The history took something in: what is new comes on top."""
-        if self.isVisible():
-            self.timeline.follow()
-            self.pages.follow()
+        """What is new comes on top."""
+        self.timeline.follow()
+        self.pages.follow()
 
     @property
     def is_read(self) -> bool:
@@ -253,11 +231,3 @@ class HistoryWindow(QDialog):
             self.planned.emit(plan, when)
 
         self._plans.read("plan a restore", "history plan", work, done)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        wide = event.size().width() >= SIDE_BY_SIDE
-        orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
-        if self.splitter.orientation() != orientation:
-            self.splitter.setOrientation(orientation)
-            self.splitter.setSizes([300, 780] if wide else [200, 400])

@@ -19,6 +19,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.orphans.store_words import orphan_title
 from reverie.ui.memory.orphans.survey import OrphanSurvey
+from reverie.ui.memory.take_back import undo_button
 from reverie.ui.session import HomeSession
 from reverie.ui.shown import visible
 
@@ -228,7 +229,7 @@ class OrphansControl(QObject):
             if self.dialog is not None:
                 self.dialog.accept()
             if self.page is not None:
-                buttons = [("undo", self.tr("Undo"), self.tr("Take it back"))]
+                buttons = [undo_button()]
                 if self._merged is not None and self._merged.removable:
                     tip = self.tr("The history keeps what is removed")
                     buttons.append(("remove", self.tr("Remove the orphaned store…"), tip))
@@ -283,10 +284,8 @@ class OrphansControl(QObject):
 
         def done(_undo: Undo) -> None:
             if self.page is not None:
-                self.page.message.say(
-                    self.tr("Removed {name}.").format(name=name),
-                    buttons=[("undo", self.tr("Undo"), self.tr("Take it back"))],
-                )
+                said = self.tr("Removed {name}.").format(name=name)
+                self.page.message.say(said, buttons=[undo_button()])
 
         self._tab.edits.apply(session, "remove an orphaned store", job, done)
 

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QRadioButton,
-    QSplitter,
     QVBoxLayout,
     QWidget,
 )
@@ -29,6 +28,7 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.diff_view import DiffView
 from reverie.ui.memory.orphans import orphan_words
 from reverie.ui.memory.orphans.store_words import orphan_title
+from reverie.ui.panes import Panes, pane
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP, MARGIN
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines
@@ -84,20 +84,8 @@ class MergeDialog(QDialog):
         self.list.setCurrentRow(next((n for n, row in enumerate(preview.rows) if row.state == "differs"), 0))
 
     def _lay_out(self) -> None:
-        right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.explained)
-        for radio in self.radios.values():
-            column.addWidget(radio)
-        column.addWidget(self.diff, 1)
-        self.splitter = QSplitter()
-        self.splitter.addWidget(self.list)
-        self.splitter.addWidget(right)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([300, 620])
-        self.splitter.setChildrenCollapsible(False)
+        right = pane(self.explained, *self.radios.values(), self.diff, grows=self.diff, gap=GAP)
+        self.splitter = Panes(self.list, right, beside_from=_SIDE_BY_SIDE, sizes=(300, 620))
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         outer.setSpacing(GAP)
@@ -120,10 +108,7 @@ class MergeDialog(QDialog):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        wide = event.size().width() >= _SIDE_BY_SIDE
-        orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
-        if self.splitter.orientation() != orientation:
-            self.splitter.setOrientation(orientation)
+        self.splitter.turn(event.size().width())
 
     def _fill(self) -> None:
         for row in self.preview.rows:

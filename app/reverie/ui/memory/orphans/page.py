@@ -38,6 +38,7 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage, Heading
 from reverie.ui.memory.orphans import orphan_words
 from reverie.ui.memory.orphans.store_words import orphan_reason, orphan_title
+from reverie.ui.panes import Panes, pane
 from reverie.ui.shown import as_tooltip, human_size, visible, visible_lines
 from reverie.ui.theme import GAP, MARGIN, monospace
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines
@@ -127,19 +128,11 @@ class OrphansPage(QWidget):
         self.inner.addWidget(self.text)
         self.inner.setSizes([160, 320])
         self.inner.setChildrenCollapsible(False)
-        right = QWidget()
-        below = QVBoxLayout(right)
-        below.setContentsMargins(0, 0, 0, 0)
-        below.setSpacing(0)
-        below.addWidget(facts)
-        below.addWidget(self.inner, 1)
-        self.splitter = QSplitter()
+        right = pane(facts, self.inner, grows=self.inner, gap=0)
+        self.splitter = Panes(
+            self.stores, right, beside_from=SIDE_BY_SIDE, sizes=(300, 680), below=(120, 480)
+        )
         self.splitter.setHandleWidth(5)
-        self.splitter.addWidget(self.stores)
-        self.splitter.addWidget(right)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([300, 680])
-        self.splitter.setChildrenCollapsible(False)
         self._pages = QStackedWidget()
         # Blank at first: nobody has looked yet.
         for page in (QWidget(), self.none, self.splitter):
@@ -303,11 +296,7 @@ class OrphansPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        wide = event.size().width() >= SIDE_BY_SIDE
-        orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
-        if self.splitter.orientation() != orientation:
-            self.splitter.setOrientation(orientation)
-            self.splitter.setSizes([300, 680] if wide else [120, 480])
+        self.splitter.turn(event.size().width())
 
 
 class _FitCombo(QComboBox):

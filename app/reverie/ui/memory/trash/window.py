@@ -10,16 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QDialog,
-    QDialogButtonBox,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
-    QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -30,10 +25,11 @@ from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
-from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.history.text_view import TextView
+from reverie.ui.memory.side_window import SideWindow
+from reverie.ui.panes import Panes, pane
 from reverie.ui.shown import as_tooltip, human_size, visible
-from reverie.ui.theme import GAP, MARGIN, UNIT
+from reverie.ui.theme import GAP
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
@@ -44,7 +40,7 @@ SIDE_BY_SIDE = 620
 _ENTRY = int(Qt.ItemDataRole.UserRole)
 
 
-class TrashWindow(QDialog):
+class TrashWindow(SideWindow):
     """`wanted(entries)`: bring these back. `wanted_as(entry, path)`: bring it back under this name."""
 
     wanted = Signal(object)
@@ -53,7 +49,7 @@ class TrashWindow(QDialog):
     def __init__(
         self, lane: Lane, icons: Icons, now: Callable[[], int], parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
+        super().__init__(icons, "trash-message", parent)
         self._lane = lane
         self._now = now
         self._workbench: Workbench | None = None
@@ -63,7 +59,6 @@ class TrashWindow(QDialog):
         self.setWindowTitle(self.tr("Trash"))
         self.resize(900, 560)
         self.title = WrapLabel()
-        self.message = MessageBar(icons, "trash-message")
         self.filter = QLineEdit()
         self.filter.setPlaceholderText(self.tr("Search deleted memories"))
         self.filter.setAccessibleName(self.tr("Search deleted memories"))
@@ -82,7 +77,7 @@ class TrashWindow(QDialog):
         self.restore.setIcon(icons.icon("undo"))
         self.restore_as = FitPushButton(self.tr("Restore &as…"))
         self.more = FitPushButton(self.tr("Look further &back"))
-        self._lay_out()
+        self._arrange()
         self.filter.textChanged.connect(self._fill)
         self.list.itemSelectionChanged.connect(self._on_selected)
         self.list.itemActivated.connect(self._on_restore)
@@ -90,40 +85,14 @@ class TrashWindow(QDialog):
         self.restore_as.clicked.connect(self._on_restore_as)
         self.more.clicked.connect(self._read_more)
 
-    def _lay_out(self) -> None:
-        left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.filter)
-        column.addWidget(self.none)
-        column.addWidget(self.list, 1)
-        column.addWidget(self.more)
-        right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(UNIT)
-        column.addWidget(self.facts)
-        column.addWidget(self.text, 1)
+    def _arrange(self) -> None:
         row = FlowLayout(gap=GAP)
         row.addWidget(self.restore)
         row.addWidget(self.restore_as)
-        column.addLayout(row)
-        self.splitter = QSplitter()
-        self.splitter.addWidget(left)
-        self.splitter.addWidget(right)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([380, 520])
-        self.splitter.setChildrenCollapsible(False)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.title)
-        outer.addWidget(self.message)
-        outer.addWidget(self.splitter, 1)
-        outer.addWidget(buttons)
+        left = pane(self.filter, self.none, self.list, self.more, grows=self.list)
+        right = pane(self.facts, self.text, row, grows=self.text)
+        panes = Panes(left, right, beside_from=SIDE_BY_SIDE, sizes=(380, 520))
+        self.lay_out(panes, self.title, self.message)
         self.none.hide()
 
     # Reading
@@ -140,11 +109,10 @@ class TrashWindow(QDialog):
                 home=label
             )
         )
-        self.read_again()
+        self.follow()
 
-    @Slot()
-    def read_again(self) -> None:
-        """The history took something in; what was looked at further back stays."""
+    def follow(self) -> None:
+        """The newest are read again; what was looked at further back stays."""
         if self._workbench is not None:
             self._read(None)
 
@@ -300,11 +268,6 @@ class TrashWindow(QDialog):
     def _on_restore_as(self) -> None:
         if self.restore_as.isEnabled():
             self.wanted_as.emit(self.selected[0])
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        wide = event.size().width() >= SIDE_BY_SIDE
-        self.splitter.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
 
 
 def actor(entry: TrashEntry) -> str:

@@ -1,0 +1,57 @@
+"""Two panes that lie side by side where there is room, and below each other where there is none."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLayout, QSplitter, QVBoxLayout, QWidget
+
+from reverie.ui.theme import UNIT
+
+
+class Panes(QSplitter):
+    """Neither pane can be folded away. Whoever holds it calls `turn` from its `resizeEvent`."""
+
+    def __init__(
+        self,
+        first: QWidget,
+        second: QWidget,
+        *,
+        beside_from: int,
+        sizes: tuple[int, int],
+        below: tuple[int, int] | None = None,
+        grows: int = 1,
+    ) -> None:
+        """`beside_from`: how wide the holder is where they begin to lie side by side. `sizes`: of them side
+        by side; `below`: of them below each other, where turning is to set them anew. `grows`: which of them
+        takes the room that is left."""
+        super().__init__()
+        self._beside_from = beside_from
+        self._sizes, self._below = list(sizes), list(below) if below is not None else None
+        self.addWidget(first)
+        self.addWidget(second)
+        self.setStretchFactor(grows, 1)
+        self.setSizes(self._sizes)
+        self.setChildrenCollapsible(False)
+
+    def turn(self, width: int) -> None:
+        """The holder is so wide now."""
+        wide = width >= self._beside_from
+        wanted = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
+        if self.orientation() != wanted:
+            self.setOrientation(wanted)
+            if self._below is not None:
+                self.setSizes(self._sizes if wide else self._below)
+
+
+def pane(*parts: QWidget | QLayout, grows: QWidget, gap: int = UNIT) -> QWidget:
+    """A column without margins; `grows` takes the room that is left."""
+    made = QWidget()
+    column = QVBoxLayout(made)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(gap)
+    for part in parts:
+        if isinstance(part, QLayout):
+            column.addLayout(part)
+        else:
+            column.addWidget(part, 1 if part is grows else 0)
+    return made
