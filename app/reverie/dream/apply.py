@@ -189,6 +189,7 @@ class ApplyRun(DreamRun):
             loaded.others,
             file_bytes=overlay.caps.file_bytes,
             essence=lambda text: parts.home.essence(text).text,
+            check=overlay.check,
         )
         self._limits.check()
         self._done = ops_as_done(reviewed.ops, loaded.review, plan)

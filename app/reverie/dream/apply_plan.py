@@ -27,12 +27,14 @@ from reverie.dream.review import (
     text_of,
 )
 from reverie.errors import Conflict, MendableError
+from reverie.homes.scopes import ScopeRoot
 from reverie.memory.history_merge import merge
 from reverie.runs.journal import FileIntent, Journal, PlannedChange
 from reverie.runs.transaction import Transaction
 
 REJECTED = "rejected in review"
 CAME_TO_NOTHING = "came to nothing"
+Check = Callable[[ScopeRoot, str, bytes | None, bytes], None]
 _CHANGED_SINCE = "changed since the preview; both versions are kept"
 
 
@@ -74,15 +76,16 @@ def plan_apply(
     *,
     file_bytes: int,
     essence: Callable[[str], str] = str,
+    check: Check = lambda _root, _rel, _before, _after: None,
 ) -> ApplyPlan:
     """The plan over the files as they stand now. `source` holds the images of the reviewed run, `others`
     are the context's other memories now, and no memory may come out larger than `file_bytes`; `essence`
-    gives what of a text must be kept."""
+    gives what of a text must be kept; `check` raises where a file must not become what was chosen."""
     plan = ApplyPlan(left=dict(resolution.blocked))
     intents = {intent.path: intent for intent in journal.intents}
     for group in review.groups:
         try:
-            changes = _of_group(group, resolution, source, intents, file_bytes)
+            changes = _of_group(group, resolution, source, intents, file_bytes, check)
         except MendableError as error:
             for file in group.files:
                 chosen = chosen_change(file, resolution)
@@ -116,6 +119,7 @@ def _of_group(
     source: Transaction,
     intents: Mapping[str, FileIntent],
     file_bytes: int,
+    check: Check,
 ) -> dict[str, PlannedChange]:
     """The changes of one group. Raises `Conflict` where one of them cannot be made."""
     changes = {}
@@ -128,6 +132,8 @@ def _of_group(
                 raise MendableError(f"{path} would be larger than the agent reads ({file_bytes} bytes).")
             if after != current:
                 mode = intent.mode if current is None else None
+                if after is not None:
+                    check(source.root_of(intent), intent.rel, current, after)
                 changes[path] = PlannedChange(source.root_of(intent), intent.rel, current, after, mode)
     return changes
 

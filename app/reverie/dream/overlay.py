@@ -15,20 +15,24 @@ from reverie.dream.following import root_change
 from reverie.dream.groups import renamed_files
 from reverie.dream.rules import Note
 from reverie.errors import MendableError
-from reverie.files.rooted import RootedDirectory
 from reverie.homes.agents import RootChange
 from reverie.homes.base import Home
 from reverie.homes.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
-from reverie.memory.scope_files import OverlayFiles, Savepoint
+from reverie.memory.record_files import RecordFiles, run_files
+from reverie.memory.scope_files import OverlayFiles, Savepoint, ScopeFiles
 from reverie.memory.scope_listing import unseen_reason
 from reverie.memory.store import MemoryStore, NoEffects
 from reverie.memory.usage import Usage, UsageLog
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails
 from reverie.runs.journal import PlannedChange
 
-_KEPT: Mapping[str, str] = {"notes": "the notes of a session", "log": "the log of a day"}
+_KEPT: Mapping[str, str] = {
+    "notes": "the notes of a session",
+    "log": "the log of a day",
+    "kept": "what the agent keeps for itself",
+}
 """What no dream touches, by the role of its file."""
 
 
@@ -36,6 +40,13 @@ _KEPT: Mapping[str, str] = {"notes": "the notes of a session", "log": "the log o
 class _ScopeOverlay:
     root: ScopeRoot
     files: OverlayFiles
+    base: ScopeFiles
+
+    def said(self, rel: str) -> str | None:
+        """What a record is about; None for what is no record."""
+        if not isinstance(self.base, RecordFiles) or not self.base.holder(rel):
+            return None
+        return self.base.said(rel)
 
 
 class DreamOverlay:
@@ -50,8 +61,9 @@ class DreamOverlay:
         for scope in Scope:
             with contextlib.suppress(ScopeUnavailable):
                 root = home.scope_root(context, scope)
-                files = OverlayFiles(RootedDirectory(root.directory, without=root.without))
-                self._scopes[root.key] = _ScopeOverlay(root, files)
+                base = run_files(home, root)
+                check = base.check if isinstance(base, RecordFiles) else _anything_goes
+                self._scopes[root.key] = _ScopeOverlay(root, OverlayFiles(base, check), base)
         self._store = MemoryStore(home, context, self._files_of, NoEffects())
         self._before: dict[str, str] = {}
         self._undeletable: frozenset[Scope] = frozenset()
@@ -75,6 +87,7 @@ class DreamOverlay:
             undeletable,
             self._kept,
             any(self._has_index(overlay) for overlay in self._scopes.values()),
+            "" if (records := self._home.records()) is None else records.sentence,
         )
         return Guard(MemoryCommands(self._store, count_reads=False), rails)
 
@@ -120,8 +133,20 @@ class DreamOverlay:
                 self._before[str(path)] = text
                 protected = key in pinned or path.scope in self._undeletable
                 used, written = usage.access_count, usage.last_write_at
+                said = overlay.said(entry.rel)
+                records = None if said is None else self._home.records()
                 notes.append(
-                    Note(str(path), text, protected, used, written, role == "index", self._home.essence)
+                    Note(
+                        str(path),
+                        text,
+                        protected,
+                        used,
+                        written,
+                        role == "index",
+                        self._home.essence,
+                        records,
+                        said or "",
+                    )
                 )
         return tuple(notes)
 
@@ -158,7 +183,8 @@ class DreamOverlay:
         moved = renamed_files(ops, before, after)
         followed = []
         for overlay in self._scopes.values():
-            if not overlay.files.changes() or not self._has_index(overlay):
+            follows = self._home.records() is not None or self._has_index(overlay)
+            if not overlay.files.changes() or not follows:
                 continue
             change = self._root_change(overlay, moved)
             for rel, text in self._home.followed(overlay.root, change).items():
@@ -168,6 +194,12 @@ class DreamOverlay:
                     overlay.files.write(rel, data)
                     followed.append(path)
         return tuple(followed)
+
+    def check(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes) -> None:
+        """Raises `StoreError` where a file of this root must not become this."""
+        base = self._scopes[root.key].base
+        if isinstance(base, RecordFiles):
+            base.check(rel, before, after)
 
     def adopt(self, changes: Iterable[PlannedChange]) -> None:
         """Take changes that were planned elsewhere into this copy."""
@@ -308,6 +340,10 @@ class DreamOverlay:
         except (UnicodeDecodeError, MendableError):
             return None
         return None if "\0" in text else text
+
+
+def _anything_goes(_rel: str, _before: bytes | None, _after: bytes) -> None:
+    """Files of their own may become what a run likes."""
 
 
 def _above(rel: str) -> list[str]:

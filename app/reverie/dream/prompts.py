@@ -61,6 +61,8 @@ def rails_text(rails: Rails, caps: Caps) -> str:
             "- Notes marked as index list the others. Their lines follow by themselves what you create, "
             "merge, rename or delete; an index is never deleted or renamed."
         )
+    if rails.of_records:
+        lines.append(f"- {rails.of_records}")
     if rails.dry_run:
         lines.append("- This is a rehearsal: your changes are shown to a person and not carried out.")
     return "\n".join(lines)
@@ -83,7 +85,7 @@ def task_prompt(notes: Sequence[Note], caps: Caps, fence: Fence) -> str:
 
 
 def _line(note: Note, caps: Caps) -> str:
-    told = description(note.text.encode("utf-8")[: caps.description_prefix_bytes], caps).text
+    told = note.said or description(note.text.encode("utf-8")[: caps.description_prefix_bytes], caps).text
     facts = f"{len(note.text.encode('utf-8')):,} bytes" + (", pinned" if note.protected else "")
     facts += ", index" if note.index else ""
     return f"{note.path} ({facts})" + (f": {told}" if told else "")

@@ -1,9 +1,10 @@
 """The plan of a dream by rules: notes in, groups of memory commands out.
 
-Order of the rules, and so of the budget: exact duplicates, near-duplicates and harvest inboxes that are
-contained elsewhere, empty files, descriptions, noise. A group is all or nothing; one that does not fit the
-budget is left for the next run while a later, cheaper one may still fit. Every command is valid on the text
-that the commands before it leave. Notes of different scopes are never merged, protected notes never deleted;
+Order of the rules, and so of the budget: records that say the same (`rule_records`), exact duplicates,
+near-duplicates and harvest inboxes that are contained elsewhere, empty files, descriptions, noise. A group
+is all or nothing; one that does not fit the budget is left for the next run while a later, cheaper one may
+still fit; of records so many are merged as fit. Every command is valid on the text that the commands before
+it leave. Notes of different scopes are never merged, protected notes never deleted;
 a merge keeps both wordings, and bodies never grow in total (`rule_merge`). Planning again on the result
 converges to "no changes needed".
 
@@ -23,16 +24,18 @@ from reverie.dream.candidates import candidate_pairs
 from reverie.dream.reading import Reading, name_words, read_note
 from reverie.dream.rule_harvest import INBOX, Known, candidates_of
 from reverie.dream.rule_merge import merge
+from reverie.dream.rule_records import record_merges
 from reverie.dream.similarity import compare, folded_body, no_check
 from reverie.dream.vocabulary import POOR_NAME_WORDS
 from reverie.errors import PathRuleError
 from reverie.homes.agents import Essence
+from reverie.homes.records import Records
 from reverie.homes.scopes import Caps
 from reverie.memory.paths import parse_memory_path, utf16_key
 
 NO_CHANGES = "no changes needed"
 
-GroupKind = Literal["exact", "near", "harvest", "empty", "description", "noise"]
+GroupKind = Literal["record", "exact", "near", "harvest", "empty", "description", "noise"]
 # Files that are prose: only these are compared by meaning and edited. Others may hold data that an edit would
 # break. A line in more notes than this is boilerplate: sharing it is no sign of being duplicates.
 _COMMON = 3
@@ -44,7 +47,7 @@ class Note:
     """A memory as a run finds it. `path` is `/memories/<scope>/<rel>`; `protected`: pinned directly or
     through a pinned file or ancestor, so it may be edited but neither deleted nor renamed; times are ms since
     the epoch. `index`: it lists the others and follows them; rules leave it alone. `essence` tells what of
-    a text must be kept where two become one."""
+    a text must be kept where two become one. `records`: the note is one of these, about what is `said`."""
 
     path: str
     text: str
@@ -53,6 +56,8 @@ class Note:
     last_write_at: int | None = None
     index: bool = False
     essence: Callable[[str], Essence] = Essence
+    records: Records | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,7 @@ class Plan:
 def plan(notes: Sequence[Note], *, budget: int, caps: Caps, check: Callable[[], None] = no_check) -> Plan:
     """What to do, within `budget` operations, about the notes of one context."""
     planner = _Planner(notes, budget, caps, check)
+    planner.records()
     for rule in (planner.exact, planner.near, planner.harvest, planner.empty, planner.describe, planner.tidy):
         rule()
     return Plan(tuple(planner.groups), planner.left_over, _summary(planner.groups, planner.left_over))
@@ -96,7 +102,9 @@ class _Planner:
 
     def __init__(self, notes: Sequence[Note], budget: int, caps: Caps, check: Callable[[], None]) -> None:
         usable = (note for note in notes if _is_usable(note, caps))
-        self._notes = {note.path: note for note in sorted(usable, key=lambda note: utf16_key(note.path))}
+        found = {note.path: note for note in sorted(usable, key=lambda note: utf16_key(note.path))}
+        self._records = [note for note in found.values() if note.records is not None]
+        self._notes = {path: note for path, note in found.items() if note.records is None}
         self._remaining = budget
         self._caps = caps
         self._check = check
@@ -114,6 +122,20 @@ class _Planner:
         return counts
 
     # --- rules, in the order of their right to the budget
+
+    def records(self) -> None:
+        """Records that say the same become the best founded of them."""
+        for found in record_merges(self._records, self._check):
+            others = found.others[: max(0, self._remaining - 1)]
+            self.left_over += len(others) < len(found.others)
+            if not others:
+                continue
+            path, before, after = found.target.path, found.target.text, found.text(len(others))
+            edits = () if after == before else (_edit(path, before, after),)
+            operations = (*edits, *(_delete(note.path) for note in others))
+            said = _count(len(others), "{} record says", "{} records say")
+            self._remaining -= len(operations)
+            self.groups.append(Group("record", f"{said} the same as “{found.target.said}”.", operations))
 
     def exact(self) -> None:
         """Same body but for white space: one of them goes, its front matter is merged."""
@@ -363,6 +385,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 _DONE: dict[GroupKind, tuple[str, str]] = {
+    "record": ("merged {} group of like records", "merged {} groups of like records"),
     "exact": ("merged {} exact duplicate", "merged {} exact duplicates"),
     "near": ("merged {} near-duplicate", "merged {} near-duplicates"),
     "harvest": (

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         WatchedPlace,
         Workspace,
     )
+    from reverie.homes.records import Records
     from reverie.homes.scopes import Caps, FileRole, FileRule, Scope, ScopeContext, ScopeRoot
     from reverie.transcripts.reading import ReadableTranscript
     from reverie.transcripts.turns import Transcript
@@ -102,6 +103,9 @@ class Home(Protocol):
     def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
         """What else becomes of a root's files after a dream, so that its index and links still hold: new
         texts by `rel`. Pure."""
+
+    def records(self) -> Records | None:
+        """How a dream sees files that hold many memories each, record by record; None: there are none."""
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
         """What a consolidation of this context takes beside Reverie's own lease; None: this agent has none,

@@ -13,16 +13,28 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
-from reverie.homes.agents import StatusLine
+from reverie.homes.agents import Essence, RootChange, StatusLine
 from reverie.homes.listing import HomeContents, Project, Source, WatchedPlace
 from reverie.homes.loki_names import KIND, STORE, namespaces
 from reverie.homes.loki_records import moment, read_object, text_of
+from reverie.homes.loki_shelf import AntiPatternRecords, essence, followed
 from reverie.homes.loki_text import rendered
 from reverie.homes.plain import PlainHome
 from reverie.homes.reading import directory_names, is_directory, is_file
-from reverie.homes.scopes import Caps, FileRule, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.records import Records
+from reverie.homes.scopes import (
+    EDITABLE,
+    Caps,
+    FileRole,
+    FileRule,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+)
 from reverie.transcripts.reading import ReadableTranscript
 
 CAPS = Caps(
@@ -44,6 +56,7 @@ _RECORD = "This is a record of the agent, told in words; the file itself is not 
 _DERIVED_FROM = "The agent derives this file from its records again and again; a change would be lost."
 _RENDERING = "The agent makes this file from the skill's record beside it; a change would be lost."
 _KEPT = "The agent keeps this file for itself."
+_RECORDS = AntiPatternRecords()
 
 
 class LokiHome(PlainHome):
@@ -88,6 +101,8 @@ class LokiHome(PlainHome):
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Sheet section 13. Markdown notes are for editing; what is not told here, too."""
+        if _RECORDS.holder(rel):
+            return EDITABLE
         parts = rel.split("/")
         if parts[-1] in _DERIVED and len(parts) <= 2:
             return FileRule("generated", _DERIVED_FROM)
@@ -102,6 +117,23 @@ class LokiHome(PlainHome):
         if re.match(r"memory\.db(?:-wal|-shm)?\Z", parts[-1]):
             return FileRule("read-only", _KEPT)
         return FileRule()
+
+    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
+        """A dream looks after the consolidated anti-patterns, and after nothing else."""
+        return "memory" if _RECORDS.holder(rel) else "kept"
+
+    def records(self) -> Records:
+        return _RECORDS
+
+    def essence(self, text: str) -> Essence:
+        return essence(text)
+
+    def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
+        return followed(change)
+
+    def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
+        """The use of a record stands in the record."""
+        return None if _RECORDS.holder(rel) else super().usage_key(root, rel)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
         return rendered(rel, data)

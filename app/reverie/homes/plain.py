@@ -26,6 +26,7 @@ from reverie.homes.agents import (
 )
 from reverie.homes.listing import Companion, LostStore, SessionPlace, Source, WatchedPlace, Workspace
 from reverie.homes.reading import is_directory
+from reverie.homes.records import Records
 from reverie.homes.scopes import (
     EDITABLE,
     FileRole,
@@ -86,6 +87,9 @@ class PlainHome:
 
     def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
         return {}
+
+    def records(self) -> Records | None:
+        return None
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
         return None

@@ -110,6 +110,7 @@ class FileRule:
 EDITABLE = FileRule()
 
 
-FileRole = Literal["memory", "index", "notes", "log"]
+FileRole = Literal["memory", "index", "notes", "log", "kept"]
 """What a file is to a dream. `index`: lists the others and follows them; never merged, renamed or deleted.
-`notes`: those of one session, `log`: what the agent wrote down of a day; no dream touches either."""
+`notes`: those of one session, `log`: what the agent wrote down of a day, `kept`: what it looks after by
+itself; no dream touches any of these."""

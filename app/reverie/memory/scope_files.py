@@ -66,8 +66,14 @@ class Savepoint:
 class OverlayFiles:
     """A copy-on-write view of `base`. Writes stay in memory; `changes()` says what they amount to."""
 
-    def __init__(self, base: ScopeFiles) -> None:
+    def __init__(
+        self,
+        base: ScopeFiles,
+        check: Callable[[str, bytes | None, bytes], None] = lambda _rel, _before, _after: None,
+    ) -> None:
+        """`check` may raise to refuse what a file (None: there is none) would become."""
         self._base = base
+        self._check = check
         self._seen: dict[str, bytes | None] = {}
         self._written: dict[str, bytes | None] = {}
         self._modes: dict[str, int] = {}
@@ -105,6 +111,7 @@ class OverlayFiles:
         if create_only and self.entry(rel) is not None:
             raise Conflict(f"{rel} exists already.")
         current = self._current(rel)
+        self._check(rel, current, data)
         if before_replace is not None:
             before_replace(current)
         self._written[rel] = data
@@ -141,7 +148,7 @@ class OverlayFiles:
             moved = {file: new_rel + file[len(rel) :] for file in files if _is_below(file, rel)}
         for old, new in moved.items():
             data, mode = self._current(old), self._mode(old)
-            self._current(new)
+            self._check(new, self._current(new), data or b"")
             if mode is not None:
                 self._modes[new] = mode
             self._written[old] = None

@@ -33,7 +33,7 @@ class Rails:
     """What a run may do. `is_protected` tells whether a path is pinned, or has something pinned below it;
     nothing of the `undeletable` scopes may be deleted (a final pass over an archived workspace). `kept`: why
     a command must not touch a path because of what it is to the agent, empty where it may; `has_index`:
-    there are files that list the others."""
+    there are files that list the others; `of_records`: what there is to know of notes that are records."""
 
     scopes: frozenset[Scope]
     budget: int
@@ -42,6 +42,7 @@ class Rails:
     undeletable: frozenset[Scope] = frozenset()
     kept: Callable[[str, MemoryPath], str] = lambda _command, _path: ""
     has_index: bool = False
+    of_records: str = ""
 
 
 @dataclass(frozen=True, slots=True)

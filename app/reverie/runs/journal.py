@@ -31,7 +31,8 @@ UsageDelta = Mapping[str, Usage | None]
 @dataclass(frozen=True, slots=True)
 class FileIntent:
     """One file the run changes: the hash before and after, None where there is no file. `mode` (permission
-    bits) goes with the file when it comes back after having been deleted."""
+    bits) goes with the file when it comes back after having been deleted, `place` with a record: where it
+    stands in the file that holds it."""
 
     key: str
     scope: Scope
@@ -41,6 +42,7 @@ class FileIntent:
     before: str | None
     after: str | None
     mode: int | None = None
+    place: int | None = None
 
     @property
     def path(self) -> str:
@@ -63,13 +65,15 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """One file as the run wants it: bytes before and after, None where there is no file."""
+    """One file as the run wants it: bytes before and after, None where there is no file. `place`: for a
+    record that comes back."""
 
     root: ScopeRoot
     rel: str
     before: bytes | None
     after: bytes | None
     mode: int | None = None
+    place: int | None = None
 
 
 class Images:

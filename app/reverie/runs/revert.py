@@ -62,7 +62,8 @@ def merged(transaction: Transaction, intent: FileIntent, snapshots: Snapshots) -
     if current == before:
         return None
     if current == after:
-        return PlannedChange(transaction.root_of(intent), intent.rel, current, before, intent.mode)
+        root = transaction.root_of(intent)
+        return PlannedChange(root, intent.rel, current, before, intent.mode, intent.place)
     if current is None or before is None or after is None:
         raise Conflict(f"{intent.path} changed since the run.")
     merge = snapshots.history.merge(after, current, before)
@@ -148,7 +149,8 @@ class Reverter:
                 continue
             if change is not None:
                 changes.append(change)
-        changes.sort(key=lambda change: change.after is None)
+        # Records come back from the first place on, so that each stands where it stood.
+        changes.sort(key=lambda change: (change.after is None, change.place or 0))
         # What stays as it is keeps its pin and use too.
         kept = {self._parts.home.usage_key(source.root_of(intent), intent.rel) for intent in conflicts}
         planned = transaction.prepare(

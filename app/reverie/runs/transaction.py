@@ -23,6 +23,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ from reverie.files.checkpoint import checkpoint
 from reverie.files.containment import opened_below
 from reverie.files.directory import SwappedError
 from reverie.homes.scopes import ScopeRoot
+from reverie.memory.record_files import RecordFiles
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import sha256_of_bytes
 from reverie.runs.journal import (
@@ -99,7 +101,7 @@ class Transaction:
         for_review: bool = False,
     ) -> Journal:
         """Make images and journal durable. Nothing in the home has changed when this returns."""
-        intents = tuple(
+        intents = [
             FileIntent(
                 key=change.root.key,
                 scope=change.root.scope,
@@ -109,11 +111,14 @@ class Transaction:
                 before=self.images.put(change.before),
                 after=self.images.put(change.after),
                 mode=change.mode if change.mode is not None else self._mode_now(change),
+                place=change.place if change.before is None else self._place_in_file(change.root, change.rel),
             )
             for change in changes
-        )
+        ]
+        # Records go from the last place up, so that undoing it, backwards, puts each to where it stood.
+        intents.sort(key=_turn)
         journal = Journal(
-            intents=intents,
+            intents=tuple(intents),
             emptied=tuple((self._place_of(root), rel) for root, rel in emptied),
             usage_before=dict(usage_before or {}),
             usage_after=dict(usage_after or {}),
@@ -197,8 +202,10 @@ class Transaction:
         return ScopeRoot(intent.scope, intent.key, self._home_root / intent.directory, intent.usage_prefix)
 
     def paths(self, journal: Journal) -> list[Path]:
-        """The files a journal is about."""
-        return [self._home_root / intent.directory / intent.rel for intent in journal.intents]
+        """The files on disk that a journal is about."""
+        rels = ((intent, self._holder(self.root_of(intent), intent.rel)) for intent in journal.intents)
+        paths = (self._home_root / intent.directory / (holder or intent.rel) for intent, holder in rels)
+        return list(dict.fromkeys(paths))
 
     def current(self, intent: FileIntent) -> bytes | None:
         """The file's bytes now, None where there is no file."""
@@ -209,6 +216,15 @@ class Transaction:
     def _mode_now(self, change: PlannedChange) -> int | None:
         entry = self._files_of(change.root).entry(change.rel)
         return None if entry is None else entry.mode & 0o777
+
+    def _holder(self, root: ScopeRoot, rel: str) -> str:
+        """The file that holds the record `rel`; empty where `rel` is a file of its own."""
+        files = self._files_of(root)
+        return files.holder(rel) if isinstance(files, RecordFiles) else ""
+
+    def _place_in_file(self, root: ScopeRoot, rel: str) -> int | None:
+        files = self._files_of(root)
+        return files.place(rel) if isinstance(files, RecordFiles) else None
 
     def _hash_now(self, intent: FileIntent) -> str | None:
         return sha256_of_bytes(self.current(intent))
@@ -232,6 +248,9 @@ class Transaction:
         self._require_home()
         root = self.root_of(intent)
         files = self._files_of(root)
+        if isinstance(files, RecordFiles) and files.holder(intent.rel):
+            self._swap_record(files, intent, expected=expected, wanted=wanted)
+            return
         if wanted is None:
             self._delete(root, files, intent, expected)
             return
@@ -244,6 +263,15 @@ class Transaction:
 
         mode = intent.mode if expected is None else None
         files.write(intent.rel, data, create_only=expected is None, mode=mode, before_replace=compare)
+
+    def _swap_record(
+        self, files: RecordFiles, intent: FileIntent, *, expected: str | None, wanted: str | None
+    ) -> None:
+        def compare(current: bytes | None) -> None:
+            if sha256_of_bytes(current) != expected:
+                raise _changed_meanwhile(intent)
+
+        files.swap(intent.rel, self.images.get(wanted), compare, place=intent.place)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, intent: FileIntent, expected: str | None) -> None:
         """Set the file aside, look at what was taken, and only then let it go: a compare-and-swap for
@@ -283,6 +311,8 @@ class Transaction:
         """Give a file that was set aside its name again; whether there was one. If the name is taken by now,
         the file is kept among the run's images instead, so that nothing is left hidden in the home."""
         files = self._files_of(self.root_of(intent))
+        if isinstance(files, RecordFiles) and files.holder(intent.rel):
+            return False
         aside = self._aside(intent)
         try:
             files.rename(aside, intent.rel)
@@ -324,6 +354,10 @@ def _noted(intent: FileIntent, touched: list[FileIntent]) -> Iterator[None]:
     except Conflict:
         touched.pop()
         raise
+
+
+def _turn(intent: FileIntent) -> int:
+    return -intent.place if intent.place is not None and intent.after is None else -sys.maxsize
 
 
 def _changed_meanwhile(intent: FileIntent) -> Conflict:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.errors import Conflict
 from reverie.failures.crash import CrashGroup, crashes, groups
-from reverie.failures.duplicates import repeated
 from reverie.failures.lessons import (
     FINGERPRINT_CHARS,
     Lesson,
@@ -33,6 +32,7 @@ from reverie.failures.lessons import (
 from reverie.failures.record import is_switched_off
 from reverie.homes.listing import Source
 from reverie.homes.loki import LokiHome
+from reverie.homes.loki_duplicates import repeated
 from reverie.homes.loki_names import namespaces
 from reverie.homes.loki_records import AntiPattern, errors_of, patterns_of, read_object, read_record
 from reverie.services.parts import HomeParts

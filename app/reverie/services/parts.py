@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reverie.dream.sweep import SweepService
     from reverie.files.lease import Leases
     from reverie.memory.attribution import ActorLog
+    from reverie.memory.scope_files import ScopeFiles
     from reverie.memory.snapshots import Snapshots
     from reverie.memory.store import MemoryStore
     from reverie.runs.activity import Activity
@@ -253,17 +254,22 @@ class HomeParts:
 
     def transaction_for(self, run_id: str, actor: str) -> Transaction:
         """The file effects of one run, attributed to `actor`."""
+        from reverie.memory.record_files import run_files
         from reverie.runs.journal import Images
         from reverie.runs.transaction import Transaction
 
         def attribute(root: ScopeRoot, rel: str, sha256: str | None) -> None:
             self.actors.record(root.directory / rel, sha256, actor=actor, run_id=run_id, at_ms=self.clock())
 
+        def files_of(root: ScopeRoot) -> ScopeFiles:
+            locks = self.profile.locks
+            return run_files(self.home, root, lock_dir=locks, wrote=partial(attribute, root))
+
         return Transaction(
             self.runs.directory_of(run_id),
             self.home.root,
             images=Images(self.profile.images(self.home_id)),
-            files_of=rooted_files,
+            files_of=files_of,
             apply_usage=self.usage.apply_delta,
             attribute=attribute,
         )

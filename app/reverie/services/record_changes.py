@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reverie.errors import Conflict, StoreError
-from reverie.homes.loki_records import number_of, parse_record, text_of, texts_of
+from reverie.homes.loki_duplicates import united
+from reverie.homes.loki_records import parse_record, text_of, texts_of
 
 ABSENT = object()
 """The value of a field that is not there."""
@@ -30,10 +31,6 @@ SKILL_FIELDS = (
     "importance",
     "example_usage",
 )
-_TEXTS_UNITED = ("conditions", "source_episodes")
-_MOST_USED = ("usage_count", "access_count")
-_NOTHING: tuple[Any, ...] = (None, "", [], {})
-_MOST_CONFIDENT = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,34 +136,11 @@ def field_of(rel: str, key: str, before: Any, after: Any) -> FieldChange:
 
 
 def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
-    """Patterns that say the same as one: the first of them, with what the others know. The agent's own rules
-    of merging (formats/loki.md section 11), whatever their `incorrect_approach` is: that it is empty is why
-    they pile up."""
+    """Patterns that say the same as one: the first of them, with what the others know
+    (`homes.loki_duplicates.united`)."""
     if len(records) < 2:
         raise StoreError("There is nothing to merge.", next_step="Choose two patterns or more.")
-    first = copy.deepcopy(records[0])
-    for other in records[1:]:
-        more_sources = set(texts_of(other.get("source_episodes"))) - set(
-            texts_of(first.get("source_episodes"))
-        )
-        for key in _TEXTS_UNITED:
-            if key in first or key in other:
-                first[key] = list(dict.fromkeys((*texts_of(first.get(key)), *texts_of(other.get(key)))))
-        if "links" in first or "links" in other:
-            first["links"] = _united(first.get("links"), other.get("links"))
-        for key in _MOST_USED:
-            if number_of(other.get(key), 0) > number_of(first.get(key), 0):
-                first[key] = other[key]
-        if more_sources:
-            confidence = number_of(first.get("confidence"), 0.5) + 0.05
-            first["confidence"] = round(min(_MOST_CONFIDENT, confidence), 4)
-        importance = max(number_of(first.get("importance"), 0.5), number_of(other.get("importance"), 0.5))
-        if importance != number_of(first.get("importance"), 0.5):
-            first["importance"] = importance
-        for key, value in other.items():
-            if first.get(key) in _NOTHING:
-                first[key] = copy.deepcopy(value)
-    return PatternsChange(rel, tuple(records), (first,))
+    return PatternsChange(rel, tuple(records), (united(records),))
 
 
 def spelled(document: Any, like: bytes) -> bytes:
@@ -212,15 +186,6 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("it holds a key twice")
-    return found
-
-
-def _united(one: Any, other: Any) -> list[Any]:
-    """The members of two lists, each once."""
-    found: list[Any] = []
-    for each in (*(one if isinstance(one, list) else ()), *(other if isinstance(other, list) else ())):
-        if not any(_same(each, known) for known in found):
-            found.append(copy.deepcopy(each))
     return found
 
 

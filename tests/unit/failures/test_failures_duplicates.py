@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.failures.duplicates import repeated
+from reverie.homes.loki_duplicates import repeated
 from reverie.services.record_changes import merged
 
 SAME = {"pattern": "Avoid: IterationError", "category": "anti-pattern"}

@@ -1,0 +1,103 @@
+"""One record as lines that a person or a model can change without breaking JSON: `key: value`, lists as
+`- item` below their key, in the record's own order.
+
+A text stands as it is where no JSON could be meant by it, anything else as JSON on its one line; so what is
+read back is what was written, every key and type of it. Pure. Failure: `StoreError` with the line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from reverie.errors import StoreError
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_DECODER = json.JSONDecoder()
+
+
+def record_text(record: dict[str, Any]) -> str:
+    """The lines of a record."""
+    return "".join(f"{line}\n" for line in _lines(record))
+
+
+def record_of(text: str) -> dict[str, Any]:
+    """The record that these lines tell. Raises `StoreError`."""
+    record: dict[str, Any] = {}
+    listed: list[Any] | None = None
+    opened = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.removesuffix("\r")
+        if not line.strip():
+            continue
+        if line.startswith("- ") or line == "-":
+            if listed is None:
+                raise _no_record(number, "a list item stands below no key")
+            listed.append(_value(line[2:].strip()))
+            record[opened] = listed
+            continue
+        opened, value = _key_and_value(line, number)
+        if opened in record:
+            raise _no_record(number, f"{opened} stands there twice")
+        record[opened] = _value(value)
+        listed = None if value else []
+    return record
+
+
+def _lines(record: dict[str, Any]) -> Iterator[str]:
+    for key, value in record.items():
+        name = key if _PLAIN_KEY.fullmatch(key) else _json(key)
+        if isinstance(value, list) and value:
+            yield f"{name}:"
+            yield from (f"- {_told(item)}" for item in value)
+        else:
+            yield f"{name}: {_told(value)}"
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, str) and value and value == value.strip() and value.isprintable():
+        try:
+            json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return _json(value)
+
+
+def _value(told: str) -> Any:
+    try:
+        return json.loads(told)
+    except (ValueError, RecursionError):
+        return told
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    lines = text.splitlines()
+    # What ends a line, or is half a character, is spelled out.
+    return text if len(lines) == 1 and text.isprintable() else json.dumps(value)
+
+
+def _key_and_value(line: str, number: int) -> tuple[str, str]:
+    key, colon, value = line.partition(":")
+    if line.startswith('"'):
+        try:
+            key, end = _DECODER.raw_decode(line)
+        except (ValueError, RecursionError):
+            raise _no_record(number, "its key is no JSON text") from None
+        colon, value = line[end : end + 1], line[end + 1 :]
+    elif not _PLAIN_KEY.fullmatch(key):
+        colon = ""
+    if colon != ":":
+        raise _no_record(number, "it is neither “key: value” nor “- item”")
+    return key, value.strip()
+
+
+def _no_record(number: int, why: str) -> StoreError:
+    return StoreError(
+        f"Line {number} is no line of a record:",
+        cause=f"{why}.",
+        next_step="Keep to “key: value”, and to “- item” for each item of a list.",
+        reason="record",
+    )

@@ -1,0 +1,267 @@
+"""The consolidated anti-patterns of loki-mode as memories that a dream may look after: each is told as lines
+(`loki_record_text`), and a changed one goes back into the store's file by itself (formats/loki.md sections 4,
+11 and 13).
+
+Only they: plain patterns, entries without an id of their own, and all other files stay the agent's. What a
+record's text may become is guarded here: its id, its category and the kind of each value stay. Pure, but for
+`lock`. Failure: as `homes.records` says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from reverie.errors import StoreError
+from reverie.files.beside_lock import lock_beside
+from reverie.homes.agents import Essence, RootChange
+from reverie.homes.loki_duplicates import OF_THE_RECORD, evidence, loses_nothing, repeated, united
+from reverie.homes.loki_names import safe_name
+from reverie.homes.loki_record_text import record_of, record_text
+from reverie.homes.loki_records import ANTI_PATTERN, objects_of, parse_record, text_of
+from reverie.homes.loki_spans import inserted, patterns_in, removed, replaced
+from reverie.homes.records import RecordText
+
+_HOLDER = re.compile(r"(?:[A-Za-z0-9_-]+/)?semantic/patterns\.json")
+_WORD = re.compile(r"\w+")
+_MOST_BYTES = 200
+_TWIN = "+"  # in the name of a record that is not the first with its id; no id leads to it
+_FIXED = ("id", "category", "created_at", "_namespace")
+_UNCOUNTED = frozenset([*OF_THE_RECORD, "category", "links", "_namespace"])
+_SENTENCE = (
+    "Notes below `patterns.json/` are records of what failed: one `key: value` a line, lists as `- item` "
+    "below their key. Change texts and items only; id, category and the form of each value stay, no record "
+    "is created or renamed. To merge two, put what the other says more into the better founded one, its "
+    "conditions and source_episodes too, then delete the other; counts follow by themselves."
+)
+
+
+class AntiPatternRecords:
+    """Implements `homes.records.Records`."""
+
+    sentence = _SENTENCE
+
+    def is_holder(self, rel: str) -> bool:
+        return _HOLDER.fullmatch(rel) is not None
+
+    def holder(self, rel: str) -> str:
+        above, _slash, name = rel.rpartition("/")
+        return above if name and self.is_holder(above) else ""
+
+    def split(self, data: bytes) -> tuple[RecordText, ...]:
+        return tuple(
+            RecordText(name, record_text(record), place, " ".join(text_of(record["pattern"]).split()))
+            for name, place, record in _named(whole_document(data))
+        )
+
+    def folded(self, data: bytes, name: str, text: str | None, place: int | None) -> bytes:
+        document = whole_document(data)
+        decoded = data.decode("utf-8")
+        spans = patterns_in(decoded)
+        if spans is None:
+            raise _unreadable("it holds no list of patterns")
+        known = next(((at, each) for found, at, each in _named(document) if found == name), None)
+        if text is None:
+            after = decoded if known is None else removed(decoded, spans, known[0])
+        elif known is None:
+            last = len(spans.members)
+            after = inserted(decoded, spans, last if place is None else place, record_of(text))
+        elif known[1] == (record := record_of(text)) and record_text(known[1]) == text:
+            after = decoded
+        else:
+            after = replaced(decoded, spans, known[0], record)
+        return after.encode("utf-8", "surrogatepass")
+
+    def check(self, name: str, before: str, after: str) -> None:
+        was, becomes = record_of(before), record_of(after)
+        if _TWIN in name:
+            raise _not_so("an earlier record has the same id, and the agent would mix them up")
+        for key in _FIXED:
+            if was.get(key) != becomes.get(key):
+                raise _not_so(f"{key} stays as it is")
+        if not text_of(becomes.get("pattern")).strip():
+            raise _not_so("its pattern would say nothing")
+        for key, value in was.items():
+            if key in becomes and value is not None and _form(value) != _form(becomes[key]):
+                raise _not_so(f"{key} would be of another form")
+
+    def alike(self, texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        records = [record_of(text) for text in texts]
+        place = {id(record): at for at, record in enumerate(records)}
+        return tuple(tuple(place[id(record)] for record in group) for group in repeated(records))
+
+    def order(self, texts: Sequence[str]) -> tuple[int, ...]:
+        records = [record_of(text) for text in texts]
+        ids = [text_of(record.get("id")) for record in records]
+
+        def turn(at: int) -> tuple[float, ...]:
+            return (ids[at] in ids[:at], *(-each for each in evidence(records[at])))
+
+        return tuple(sorted(range(len(records)), key=turn))
+
+    def merged(self, texts: Sequence[str]) -> str | None:
+        records = [record_of(text) for text in texts]
+        if not loses_nothing(records):
+            return None
+        return record_text(united(records))
+
+    def lock(self, path: Path) -> AbstractContextManager[None]:
+        return lock_beside(path)
+
+
+def essence(text: str) -> Essence:
+    """What an anti-pattern says, without its keys and figures; any other text as it is."""
+    record = _anti_pattern(text)
+    if record is None:
+        return Essence(text)
+    lines: list[str] = []
+    for key, value in record.items():
+        if key in _UNCOUNTED:
+            continue
+        items = value if isinstance(value, list) else [value]
+        lines += (
+            " ".join(item.split()) if isinstance(item, str) else f"{key} {json.dumps(item)}"
+            for item in items
+            if item not in (None, "", [], {})
+        )
+    return Essence("".join(f"{line}\n" for line in lines))
+
+
+def followed(change: RootChange) -> dict[str, str]:
+    """What the anti-patterns that stay take over from those that say the same and are gone: figures, and
+    whatever else they know; and their links lead to the one that stays."""
+    shelf = AntiPatternRecords()
+    texts = {rel: each.text for rel, each in change.files.items() if shelf.holder(rel) and _TWIN not in rel}
+    heirs: dict[str, str] = {}
+    for rel, each in change.gone.items():
+        heir = _heir(shelf, rel, each.text, texts)
+        if heir:
+            heirs[rel] = heir
+            texts[heir] = shelf.merged((texts[heir], each.text)) or texts[heir]
+    for holder in {shelf.holder(rel) for rel in heirs}:
+        ids = {
+            text_of(record_of(change.gone[rel].text).get("id")): text_of(record_of(texts[heir]).get("id"))
+            for rel, heir in heirs.items()
+            if shelf.holder(rel) == holder
+        }
+        for rel, text in texts.items():
+            if shelf.holder(rel) == holder and any(gone in text for gone in ids):
+                texts[rel] = _relinked(text, ids)
+    return {rel: text for rel, text in texts.items() if text != change.files[rel].text}
+
+
+def _heir(shelf: AntiPatternRecords, rel: str, text: str, texts: dict[str, str]) -> str:
+    """The record of the same file that says what this one said; empty for none."""
+    record = _anti_pattern(text)
+    if record is None:
+        return ""
+    words = {_words(line) for line in essence(text).text.splitlines()}
+    for other, said in texts.items():
+        if shelf.holder(other) != shelf.holder(rel) or _anti_pattern(said) is None:
+            continue
+        joined = "\n".join(_words(line) for line in essence(said).text.splitlines())
+        if all(line in joined for line in words):
+            return other
+    return ""
+
+
+def _words(line: str) -> str:
+    return f" {' '.join(_WORD.findall(line.casefold()))} "
+
+
+def _relinked(text: str, ids: dict[str, str]) -> str:
+    record = record_of(text)
+    links = record.get("links")
+    if not isinstance(links, list):
+        return text
+    led: list[Any] = []
+    for link in links:
+        if isinstance(link, dict) and text_of(link.get("to")) in ids:
+            link = {**link, "to": ids[text_of(link["to"])]}
+        own = isinstance(link, dict) and link.get("to") == record.get("id")
+        known = [(each.get("to"), each.get("relation")) for each in led if isinstance(each, dict)]
+        if not own and not (isinstance(link, dict) and (link.get("to"), link.get("relation")) in known):
+            led.append(link)
+    return text if led == links else record_text({**record, "links": led})
+
+
+def whole_document(data: bytes) -> Any:
+    """The document in a file that is to be written again. Raises `StoreError` for what must not be."""
+    try:
+        document = parse_record(data)
+        json.loads(data, object_pairs_hook=_each_key_once)
+    except ValueError as error:
+        raise _unreadable(str(error)) from None
+    return document
+
+
+def _named(document: Any) -> list[tuple[str, int, dict[str, Any]]]:
+    """`(name, place, record)` of each anti-pattern: named by its id, and by what it holds where that name is
+    taken, so that it keeps its name while others come and go."""
+    listed = document.get("patterns") if isinstance(document, dict) else document
+    found: list[tuple[str, int, dict[str, Any]]] = []
+    turns: dict[str, int] = {}
+    for place, record in enumerate(listed if isinstance(listed, list) else ()):
+        name = _name(record)
+        if not name:
+            continue
+        if name in turns:
+            held = hashlib.sha256(record_text(record).encode("utf-8", "surrogatepass")).hexdigest()
+            name = f"{name}{_TWIN}{held[:8]}"
+        turns[name] = turns.get(name, 0) + 1
+        found.append((name if turns[name] == 1 else f"{name}{_TWIN}{turns[name]}", place, record))
+    return found
+
+
+def _name(record: Any) -> str:
+    """Empty for what no dream touches."""
+    if not objects_of([record]) or record.get("category") != ANTI_PATTERN:
+        return ""
+    identity, said = record.get("id"), record.get("pattern")
+    if not isinstance(identity, str) or not isinstance(said, str) or not said.strip():
+        return ""
+    name = safe_name(identity)
+    return name if len(name.encode("utf-8", "surrogatepass")) <= _MOST_BYTES else ""
+
+
+def _anti_pattern(text: str) -> dict[str, Any] | None:
+    if not text.startswith(("id: ", "pattern: ", "category: ")) and f"category: {ANTI_PATTERN}" not in text:
+        return None
+    try:
+        record = record_of(text)
+    except StoreError:
+        return None
+    return record if record.get("category") == ANTI_PATTERN and _name(record) else None
+
+
+def _form(value: Any) -> str:
+    if isinstance(value, bool):
+        return "truth"
+    return "number" if isinstance(value, int | float) else type(value).__name__
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("it holds a key twice")
+    return found
+
+
+def _unreadable(why: str) -> StoreError:
+    return StoreError(
+        "The store was not changed.",
+        cause=f"It cannot be read: {why}.",
+        next_step="Repair it outside.",
+        reason="not-text",
+    )
+
+
+def _not_so(why: str) -> StoreError:
+    return StoreError(
+        "The record cannot become that:", cause=f"{why}.", next_step="Change texts and items only."
+    )

@@ -1,0 +1,208 @@
+"""The files of a root as a run sees them where some hold many memories each: such a file is a folder, and
+each record in it a file (`homes.records`).
+
+For runs only; people and the agent see the files themselves. Reading is free; `swap` is the only way to
+write a record: under the agent's own lock, comparing the record as it stands at that moment, and by
+compare-and-swap of the whole file, for writers that take no lock. So whatever else is written into the file
+meanwhile stays.
+
+A file that cannot be read whole shows no records. Threading: blocking, any thread but the GUI's. Failure:
+`MendableError`, nothing changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from reverie.errors import Conflict, StoreError
+from reverie.files.lock import file_lock
+from reverie.files.rooted import Entry, RootedDirectory, Walk
+from reverie.homes.base import Home
+from reverie.homes.records import Records, RecordText
+from reverie.homes.scopes import ScopeRoot
+from reverie.memory.paths import utf16_key
+from reverie.memory.scope_files import ScopeFiles
+from reverie.memory.store import sha256_of_bytes
+
+_ATTEMPTS = 20
+
+
+def run_files(
+    home: Home,
+    root: ScopeRoot,
+    *,
+    lock_dir: Path | None = None,
+    wrote: Callable[[str, str | None], None] = lambda _rel, _sha256: None,
+) -> ScopeFiles:
+    """The files of a root as runs of this home see them. `lock_dir`: where Reverie's own locks lie; without
+    it records are only read. `wrote` is told of a file with records at the last moment before it changes."""
+    base = RootedDirectory(root.directory, without=root.without, private=root.private)
+    records = home.records()
+    return base if records is None else RecordFiles(base, records, lock_dir=lock_dir, wrote=wrote)
+
+
+class RecordFiles:
+    """Implements `memory.scope_files.ScopeFiles`."""
+
+    def __init__(
+        self,
+        base: RootedDirectory,
+        records: Records,
+        *,
+        lock_dir: Path | None,
+        wrote: Callable[[str, str | None], None],
+    ) -> None:
+        self._base = base
+        self._records = records
+        self._lock_dir = lock_dir
+        self._wrote = wrote
+        self._known: dict[str, tuple[Entry, dict[str, RecordText]]] = {}
+
+    def holder(self, rel: str) -> str:
+        """The real file that holds the record `rel`; empty where `rel` is none."""
+        return self._records.holder(rel)
+
+    def place(self, rel: str) -> int | None:
+        """Where the record stands in its file now; None: nowhere."""
+        found = self._record(rel)
+        return None if found is None else found.place
+
+    def said(self, rel: str) -> str:
+        """What the record is about; empty for none."""
+        found = self._record(rel)
+        return "" if found is None else found.said
+
+    def check(self, rel: str, before: bytes | None, after: bytes) -> None:
+        """Raises `StoreError` where a run may not make this of a record."""
+        if not self.holder(rel):
+            return
+        if before is None:
+            raise StoreError(
+                f"{rel} is not made:",
+                cause="The agent alone makes records.",
+                next_step="Change one there is.",
+            )
+        name = rel.rpartition("/")[2]
+        self._records.check(name, before.decode("utf-8", "replace"), after.decode("utf-8", "replace"))
+
+    def entry(self, rel: str) -> Entry | None:
+        if holder := self.holder(rel):
+            found, real = self._record(rel), self._base.entry(holder)
+            return None if found is None or real is None else _file(rel, found, real)
+        entry = self._base.entry(rel)
+        return entry if entry is None or not self._records.is_holder(rel) else _folder(entry)
+
+    def read(self, rel: str, *, limit: int | None = None) -> bytes:
+        if not self.holder(rel):
+            return self._base.read(rel, limit=limit)
+        found = self._record(rel)
+        if found is None:
+            raise StoreError(f"There is no memory {rel}.", reason="missing")
+        return found.text.encode("utf-8", "surrogatepass")[:limit]
+
+    def walk(self, *, files_limit: int | None = None) -> Walk:
+        walk = self._base.walk()
+        entries: list[Entry] = []
+        for entry in walk.entries:
+            if entry.kind != "file" or not self._records.is_holder(entry.rel):
+                entries.append(entry)
+                continue
+            entries.append(_folder(entry))
+            entries += (
+                _file(f"{entry.rel}/{name}", found, entry) for name, found in self._all(entry.rel).items()
+            )
+        entries.sort(key=lambda entry: utf16_key(entry.rel))
+        files = [number for number, entry in enumerate(entries) if entry.kind == "file"]
+        if files_limit is not None and len(files) >= files_limit:
+            entries = entries[: files[files_limit - 1] + 1] if files_limit else []
+        return Walk(entries, walk.problems)
+
+    def write(
+        self,
+        rel: str,
+        data: bytes,
+        *,
+        create_only: bool = False,
+        mode: int | None = None,
+        before_replace: Callable[[bytes | None], None] | None = None,
+    ) -> None:
+        self._base.write(rel, data, create_only=create_only, mode=mode, before_replace=before_replace)
+
+    def remove(self, rel: str) -> None:
+        self._base.remove(rel)
+
+    def rename(self, rel: str, new_rel: str) -> None:
+        self._base.rename(rel, new_rel)
+
+    def swap(
+        self,
+        rel: str,
+        data: bytes | None,
+        compare: Callable[[bytes | None], None],
+        *,
+        place: int | None = None,
+    ) -> None:
+        """The record becomes `data` (None: it goes; one that is not there comes to stand at `place`), unless
+        `compare`, which gets it as it stands, raises."""
+        holder, name = self.holder(rel), rel.rpartition("/")[2]
+        text = None if data is None else data.decode("utf-8", "surrogatepass")
+        with self._locked(holder):
+            for _attempt in range(_ATTEMPTS):
+                before = self._base.read(holder)
+                found = {each.name: each for each in self._records.split(before)}.get(name)
+                compare(None if found is None else found.text.encode("utf-8", "surrogatepass"))
+                with contextlib.suppress(_Overtaken):
+                    self._replace(holder, before, self._records.folded(before, name, text, place))
+                    return
+        raise Conflict(f"{holder} was not written:", cause="another program keeps writing it.")
+
+    def _replace(self, holder: str, before: bytes, after: bytes) -> None:
+        def unchanged(current: bytes | None) -> None:
+            if current != before:
+                raise _Overtaken
+            self._wrote(holder, sha256_of_bytes(after))
+
+        if after != before:
+            self._base.write(holder, after, before_replace=unchanged)
+
+    @contextlib.contextmanager
+    def _locked(self, holder: str) -> Iterator[None]:
+        assert self._lock_dir is not None  # a view that is only read
+        path = self._base.root / holder
+        if self._base.entry(holder) is None:
+            raise StoreError(f"{holder} is not there any more.", reason="missing")
+        with file_lock(self._lock_dir, path), self._records.lock(path):
+            yield
+
+    def _record(self, rel: str) -> RecordText | None:
+        holder = self.holder(rel)
+        return self._all(holder).get(rel.rpartition("/")[2]) if holder else None
+
+    def _all(self, holder: str) -> dict[str, RecordText]:
+        """The records of a file, read again when it has changed."""
+        entry = self._base.entry(holder)
+        if entry is None or entry.kind != "file":
+            return {}
+        known = self._known.get(holder)
+        if known is None or known[0] != entry:
+            try:
+                found = self._records.split(self._base.read(holder))
+            except StoreError:
+                found = ()
+            known = self._known[holder] = (entry, {each.name: each for each in found})
+        return known[1]
+
+
+class _Overtaken(Exception):
+    """Somebody without a lock wrote in between."""
+
+
+def _file(rel: str, record: RecordText, holder: Entry) -> Entry:
+    return replace(holder, rel=rel, kind="file", size=len(record.text.encode("utf-8", "surrogatepass")))
+
+
+def _folder(entry: Entry) -> Entry:
+    return replace(entry, kind="directory", size=0)
