@@ -18,6 +18,7 @@ from helpers.audit import problems
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
 from reverie.clock import system_clock
 from reverie.compose import open_parts
+from reverie.homes.scopes import Scope
 from reverie.profile import Profile
 from reverie.services.failures import FailuresView, LessonView, Repeated
 from reverie.services.workbench import Workbench
@@ -313,3 +314,21 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
     assert not window.tabs.isTabVisible(6)
     assert window.tabs.currentIndex() == 0
     assert not window.actions_["view.failures"].isEnabled()
+
+
+def test_the_consolidate_button_merges_what_says_the_same_and_its_undo_brings_it_back(
+    windows: Windows, maker: LokiMaker, home: Path
+) -> None:
+    filled(maker, system_clock())
+    driver = windows.open(maker.project, "")
+    patterns = maker.memory / "semantic" / "patterns.json"
+    before = patterns.read_bytes()
+    assert driver.consolidate() == "completed"
+    driver.until(lambda: driver.row(Scope.PROJECT).text.startswith("just\u00a0now, manual"))
+    assert len(json.loads(patterns.read_bytes())["patterns"]) == 1
+    panel = driver.footer.panel
+    assert panel.result.keys == ("review", "revert")
+    panel.result.button("review").click()
+    driver.until(lambda: driver.tab.dreams._review is not None)
+    panel.result.button("revert").click()
+    driver.until(lambda: patterns.read_bytes() == before)

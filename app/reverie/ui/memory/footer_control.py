@@ -96,7 +96,8 @@ class FooterControl(QObject):
             return self.tr("running")
         if session is None or session.context is None or not self._available:
             return self.tr("not available")
-        if session.context.workspace_id is None:
+        keeps_records = session.workbench.parts.home.records() is not None
+        if session.context.workspace_id is None and not keeps_records:
             return self.tr("select a workspace")
         running = session.status.running if session.status is not None else None
         if running is not None and not is_ours(running.owner.pid):
