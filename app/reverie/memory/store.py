@@ -1,9 +1,10 @@
 """The one store: every change of a memory, by hand, by model or by rules, goes through here.
 
-It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps (of
-the home), compare-and-swap, atomic writes. It holds no constant of any agent. What else a change means
-(usage, attribution, history) is the business of the `Effects` handed in, so that the same store serves the
-disk and a run's overlay, where nothing but the overlay changes until the run's transaction applies it.
+It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps of the
+home and what else is refused (`memory.store_refusals`), compare-and-swap, atomic writes. It holds no constant
+of any agent. What else a change means (usage, attribution, history) is the business of the `Effects` handed
+in, so that the same store serves the disk and a run's overlay, where nothing but the overlay changes until
+the run's transaction applies it.
 
 Rules: formats/mux.md sections 5 and 6. Deliberate differences: replacement text is literal (`$&` is not
 expanded); a file that is not valid UTF-8 can be read but is never rewritten.
@@ -28,6 +29,16 @@ from reverie.homes.base import Home
 from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.memory.paths import MemoryPath, parse_memory_path
 from reverie.memory.scope_files import ScopeFiles
+from reverie.memory.store_refusals import (
+    changed,
+    encoded,
+    missing,
+    refuse_directory,
+    refuse_full_scope,
+    refuse_no_text,
+    refuse_scope_root,
+    refuse_untouchable,
+)
 
 _ATTEMPTS = 20
 
@@ -136,27 +147,27 @@ class MemoryStore:
         `StoreError`.
         """
         parsed, root, files = self.resolve(path)
-        self._refuse_untouchable(root, parsed, "saved")
-        data = self._encode(parsed, content)
+        refuse_untouchable(self.home, root, parsed, "saved")
+        data = encoded(parsed, content, self.home.caps)
         with self._effects.exclusive(root):
             entry = files.entry(parsed.rel)
-            self._refuse_directory(parsed, entry)
+            refuse_directory(parsed, entry)
             if expected_sha256 is None:
                 if entry is not None:
-                    raise _changed(parsed, "it exists already")
-                self._refuse_full_scope(parsed, files)
+                    raise changed(parsed, "it exists already")
+                refuse_full_scope(parsed, files, self.home.caps)
             elif entry is None:
-                raise _changed(parsed, "it was deleted meanwhile")
+                raise changed(parsed, "it was deleted meanwhile")
             else:
                 present = self._text(parsed, files, any_size=True)
                 if present.sha256 != expected_sha256:
-                    raise _changed(parsed, "it changed meanwhile")
-                _refuse_no_text(parsed, valid=present.valid)
+                    raise changed(parsed, "it changed meanwhile")
+                refuse_no_text(parsed, valid=present.valid)
 
             def compare(current: bytes | None) -> None:
                 # Valid text has the same hash decoded as in bytes, and other bytes never have.
                 if sha256_of_bytes(current) != expected_sha256:
-                    raise _changed(parsed, "it changed meanwhile")
+                    raise changed(parsed, "it changed meanwhile")
 
             self._effects.will_change(root, parsed.rel)
             self._write(root, files, parsed, data, compare, create_only=expected_sha256 is None)
@@ -166,8 +177,8 @@ class MemoryStore:
     def create(self, path: str | MemoryPath, content: str) -> None:
         """A new memory; an existing file or directory is never replaced."""
         parsed, root, files = self.resolve(path)
-        self._refuse_untouchable(root, parsed, "created as a file")
-        data = self._encode(parsed, content)
+        refuse_untouchable(self.home, root, parsed, "created as a file")
+        data = encoded(parsed, content, self.home.caps)
         with self._effects.exclusive(root):
             entry = files.entry(parsed.rel)
             if entry is not None:
@@ -179,7 +190,7 @@ class MemoryStore:
                     else "To overwrite it, delete it first, or edit it with str_replace or insert.",
                     reason="exists",
                 )
-            self._refuse_full_scope(parsed, files)
+            refuse_full_scope(parsed, files, self.home.caps)
             self._effects.will_change(root, parsed.rel)
             self._write(root, files, parsed, data, None, create_only=True)
         self._effects.wrote(root, parsed.rel)
@@ -187,17 +198,17 @@ class MemoryStore:
     def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
         """Read, `change`, write back; repeated when an agent wrote in between. Returns the new text."""
         parsed, root, files = self.resolve(path)
-        self._refuse_untouchable(root, parsed, "edited")
+        refuse_untouchable(self.home, root, parsed, "edited")
         with self._effects.exclusive(root):
             for _attempt in range(_ATTEMPTS):
                 before = self._editable_text(parsed, files)
                 after = change(before)
-                data = self._encode(parsed, after)
+                data = encoded(parsed, after, self.home.caps)
                 expected = before.encode("utf-8")
 
                 def compare(current: bytes | None, expected: bytes = expected) -> None:
                     if current != expected:
-                        raise _changed(parsed, "it changed meanwhile")
+                        raise changed(parsed, "it changed meanwhile")
 
                 self._effects.will_change(root, parsed.rel)
                 try:
@@ -206,21 +217,23 @@ class MemoryStore:
                     continue
                 break
             else:
-                raise _changed(parsed, "another program keeps writing it")
+                raise changed(parsed, "another program keeps writing it")
         self._effects.wrote(root, parsed.rel)
         return after
 
     def delete(self, path: str | MemoryPath) -> None:
         """Delete a file, or a directory with all that is in it."""
         parsed, root, files = self.resolve(path)
-        self._refuse_untouchable(root, parsed, "deleted")
+        refuse_untouchable(self.home, root, parsed, "deleted")
         with self._effects.exclusive(root):
             entry = files.entry(parsed.rel)
             if entry is None:
-                raise _missing(parsed)
+                raise missing(parsed)
             below = self._files_below(files, parsed.rel, entry)
             for rel in below:
-                self._refuse_untouchable(root, MemoryPath(parsed.scope, tuple(rel.split("/"))), "deleted")
+                refuse_untouchable(
+                    self.home, root, MemoryPath(parsed.scope, tuple(rel.split("/"))), "deleted"
+                )
             self._effects.will_change(root, parsed.rel)
             for rel in below:
                 self._effects.replacing(root, rel, None)
@@ -232,8 +245,8 @@ class MemoryStore:
         6)."""
         source, root, files = self.resolve(old)
         target, target_root, _files = self.resolve(new)
-        self._refuse_untouchable(root, source, "renamed")
-        self._refuse_untouchable(target_root, target, "renamed")
+        refuse_untouchable(self.home, root, source, "renamed")
+        refuse_untouchable(self.home, target_root, target, "renamed")
         if source.scope is not target.scope or root.key != target_root.key:
             raise StoreError(
                 f"{source} cannot be renamed into another scope.",
@@ -245,14 +258,16 @@ class MemoryStore:
         with self._effects.exclusive(root):
             entry = files.entry(source.rel)
             if entry is None:
-                raise _missing(source)
+                raise missing(source)
             if files.entry(target.rel) is not None:
                 raise StoreError(
                     f"{target} exists already.", next_step="Choose another name.", reason="exists"
                 )
             below = self._files_below(files, source.rel, entry)
             for rel in below:
-                self._refuse_untouchable(root, MemoryPath(source.scope, tuple(rel.split("/"))), "renamed")
+                refuse_untouchable(
+                    self.home, root, MemoryPath(source.scope, tuple(rel.split("/"))), "renamed"
+                )
             self._effects.will_change(root, source.rel)
             for rel in below:
                 moved = target.rel + rel[len(source.rel) :]
@@ -264,7 +279,7 @@ class MemoryStore:
     def restore(self, path: str | MemoryPath, data: bytes, *, mode: int | None = None) -> None:
         """Bring back bytes the history kept, exactly; an existing file is never replaced (`Conflict`)."""
         parsed, root, files = self.resolve(path)
-        self._refuse_untouchable(root, parsed, "restored")
+        refuse_untouchable(self.home, root, parsed, "restored")
         with self._effects.exclusive(root):
             if files.entry(parsed.rel) is not None:
                 raise Conflict(
@@ -285,21 +300,19 @@ class MemoryStore:
         file). Neither cap nor use is looked at: who changes several files as one decides on both. What
         stands there must be in the history already. Raises `Conflict`."""
         parsed, root, files = self.resolve(path)
-        self._refuse_untouchable(root, parsed, "changed")
+        refuse_untouchable(self.home, root, parsed, "changed")
         with self._effects.exclusive(root):
             entry = files.entry(parsed.rel)
-            self._refuse_directory(parsed, entry)
+            refuse_directory(parsed, entry)
             if (entry is None) != (expected_sha256 is None):
-                raise _changed(
-                    parsed, "it exists by now" if entry is not None else "it was deleted meanwhile"
-                )
+                raise changed(parsed, "it exists by now" if entry is not None else "it was deleted meanwhile")
             if after is None:
                 self._remove_expected(root, files, parsed, expected_sha256)
                 return
 
             def compare(current: bytes | None) -> None:
                 if sha256_of_bytes(current) != expected_sha256:
-                    raise _changed(parsed, "it changed meanwhile")
+                    raise changed(parsed, "it changed meanwhile")
 
             self._write(root, files, parsed, after, compare, create_only=expected_sha256 is None, mode=mode)
 
@@ -311,7 +324,7 @@ class MemoryStore:
         if expected_sha256 is None:
             return
         if sha256_of_bytes(files.read(parsed.rel)) != expected_sha256:
-            raise _changed(parsed, "it changed meanwhile")
+            raise changed(parsed, "it changed meanwhile")
         folder, slash, _name = parsed.rel.rpartition("/")
         digest = hashlib.sha256(parsed.rel.encode("utf-8", "surrogatepass")).hexdigest()
         aside = f"{folder}{slash}.{digest[:16]}.reverie-aside"
@@ -319,13 +332,13 @@ class MemoryStore:
         files.rename(parsed.rel, aside)
         if sha256_of_bytes(files.read(aside)) != expected_sha256:
             files.rename(aside, parsed.rel)
-            raise _changed(parsed, "it changed meanwhile")
+            raise changed(parsed, "it changed meanwhile")
         files.remove(aside)
 
     def pin(self, path: str | MemoryPath, pinned: bool) -> None:
         """Pin or unpin one path; whether a file is there is not checked (mux.md section 6)."""
         parsed, root, _files = self.resolve(path)
-        self._refuse_scope_root(parsed, "pinned")
+        refuse_scope_root(parsed, "pinned")
         self._effects.pinned(root, parsed.rel, pinned)
 
     def _write(
@@ -349,7 +362,7 @@ class MemoryStore:
     def _text(self, parsed: MemoryPath, files: ScopeFiles, *, any_size: bool = False) -> StoredText:
         entry = files.entry(parsed.rel)
         if entry is None:
-            raise _missing(parsed)
+            raise missing(parsed)
         if entry.kind != "file":
             raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
         cap = self.home.caps.file_bytes
@@ -369,63 +382,8 @@ class MemoryStore:
 
     def _editable_text(self, parsed: MemoryPath, files: ScopeFiles) -> str:
         text = self._text(parsed, files)
-        _refuse_no_text(parsed, valid=text.valid and "\0" not in text.content)
+        refuse_no_text(parsed, valid=text.valid and "\0" not in text.content)
         return text.content
-
-    def _encode(self, parsed: MemoryPath, content: str) -> bytes:
-        try:
-            data = content.encode("utf-8")
-        except UnicodeEncodeError:
-            raise StoreError(
-                f"{parsed} cannot be written.",
-                cause="The text holds half of a surrogate pair, which is no UTF-8.",
-                next_step="Remove the broken character.",
-                reason="not-text",
-            ) from None
-        cap = self.home.caps.file_bytes
-        if len(data) > cap:
-            raise StoreError(
-                f"{parsed} would be too large: {len(data):,} bytes.",
-                cause=f"The limit of this home is {cap:,} bytes a file.",
-                next_step="Shorten it, or split it into several memories.",
-                reason="too-large",
-            )
-        return data
-
-    def _refuse_full_scope(self, parsed: MemoryPath, files: ScopeFiles) -> None:
-        cap = self.home.caps.files_per_scope
-        count = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
-        if count >= cap:
-            raise StoreError(
-                f"{parsed} cannot be created: the scope is full.",
-                cause=f"It holds {cap:,} files already, the limit of this home.",
-                next_step="Merge or delete memories first.",
-                reason="scope-full",
-            )
-
-    def _refuse_untouchable(self, root: ScopeRoot, parsed: MemoryPath, done: str) -> None:
-        """No scope as a whole, and nothing that the home keeps for its agent."""
-        self._refuse_scope_root(parsed, done)
-        rule = self.home.file_rule(root, parsed.rel)
-        if rule.kind != "editable":
-            raise StoreError(
-                f"{parsed} was not {done}.",
-                cause=rule.sentence,
-                next_step="Change what it is made from." if rule.kind == "generated" else "",
-                reason="not-editable",
-            )
-
-    @staticmethod
-    def _refuse_scope_root(parsed: MemoryPath, done: str) -> None:
-        if parsed.is_scope_root:
-            raise StoreError(
-                f"{parsed} is a whole scope and cannot be {done}.", next_step="Name a file inside it."
-            )
-
-    @staticmethod
-    def _refuse_directory(parsed: MemoryPath, entry: Entry | None) -> None:
-        if entry is not None and entry.kind != "file":
-            raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
 
     @staticmethod
     def _files_below(files: ScopeFiles, rel: str, entry: Entry) -> list[str]:
@@ -436,27 +394,3 @@ class MemoryStore:
             for found in files.walk().entries
             if found.kind == "file" and found.rel.startswith(rel + "/")
         ]
-
-
-def _refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
-    """What is no UTF-8 must not come back with its odd bytes replaced."""
-    if not valid:
-        raise StoreError(
-            f"{parsed} is not a UTF-8 text file and is left as it is.",
-            next_step="Convert it outside, then edit it here.",
-            reason="not-text",
-        )
-
-
-def _missing(parsed: MemoryPath) -> StoreError:
-    return StoreError(
-        f"There is no memory {parsed}.",
-        next_step="View its directory to see what is there.",
-        reason="missing",
-    )
-
-
-def _changed(parsed: MemoryPath, what: str) -> Conflict:
-    return Conflict(
-        f"{parsed} was not written:", cause=f"{what}.", next_step="Read it again and repeat the change."
-    )
