@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reverie.memory import yaml12
+from reverie.memory.front_value import BLOCK_HEADER, blocks, key_line, key_text, scalars
 from reverie.memory.frontmatter import BOM, Frontmatter, literal, outline, split
 
 Reason = Literal["malformed", "not-a-mapping", "unclosed", "not-a-text", "too-long", "cannot"]
@@ -25,11 +26,6 @@ Key = str | Sequence[str]
 _OPEN = re.compile(r"---(\r?\n)")
 _EMPTY = re.compile(r"---(\r?\n)(?=---(?:\r?\n|\Z))")
 _PROPERTIES = re.compile(r"(?:[&!]\S*[ \t]+)*")
-_WORD_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_RESERVED = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
-# May stand without quotes where it did before: begins with a letter, holds no `: ` and no ` #`.
-_LENIENT = re.compile(r"[^\W\d_](?:(?!:(?:\s|\Z)|\s#).)*(?<=\S)")
-_HEADER = re.compile(r"([|>])[^\s#]*([ \t]+#[^\r\n]*)?[ \t]*(\r?\n)(?:[ \t]*\r?\n)*([ ]*)")
 
 
 class FrontError(ValueError):
@@ -235,7 +231,7 @@ def _with(text: str, path: tuple[str, ...], value: str) -> Iterator[str]:
     raw = text[block.block_start : block.block_end]
     start, end, newline = text[: block.block_start], text[block.block_end :], block.newline
     if root is None:
-        line = _line(path, value, "", newline)
+        line = key_line(path, value, "", newline)
         yield f"{start}{line}{newline}{raw}{end}"
         yield f"{start}{raw}{newline}{line}{end}"
         return
@@ -252,7 +248,7 @@ def _with(text: str, path: tuple[str, ...], value: str) -> Iterator[str]:
             changed = _added(raw, nested, path[-1:], value, newline)
         elif nested.value.identity == ("null", None):
             space = "" if raw[: nested.start].endswith((" ", "\t")) else " "
-            flow = f"{space}{{{_key(path[-1])}: {literal(value, quoted=True)}}}"
+            flow = f"{space}{{{key_text(path[-1])}: {literal(value, quoted=True)}}}"
             changed = iter((raw[: nested.start] + flow + raw[nested.end :],))
         else:
             raise FrontError("not-a-text")
@@ -264,10 +260,10 @@ def _with_new_block(text: str, path: tuple[str, ...], value: str) -> Iterator[st
     start = len(BOM) if text.startswith(BOM) else 0
     empty = _EMPTY.match(text, start)
     if empty is not None:
-        yield text[: empty.end()] + _line(path, value, "", empty[1]) + empty[1] + text[empty.end() :]
+        yield text[: empty.end()] + key_line(path, value, "", empty[1]) + empty[1] + text[empty.end() :]
     newline = "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
     fence = f"---{newline}"
-    yield text[:start] + fence + _line(path, value, "", newline) + newline + fence + text[start:]
+    yield text[:start] + fence + key_line(path, value, "", newline) + newline + fence + text[start:]
 
 
 def _replaced(
@@ -278,10 +274,10 @@ def _replaced(
     if node.kind == "scalar" and node.style in ("|", ">"):
         old = raw[node.start : node.end].rstrip(" \t\r\n")
         tail = raw[node.start + len(old) :]
-        for made in _blocks(old, node.style, value):
+        for made in blocks(old, node.style, value):
             yield raw[: node.start] + made + tail
             yield raw[: node.start] + made + raw[node.end :]
-        header = _HEADER.match(old)
+        header = BLOCK_HEADER.match(old)
         comment = (header[2] or "") if header is not None else ""
         yield raw[: node.start] + literal(value, quoted=parent.flow) + comment + tail
         return
@@ -293,72 +289,29 @@ def _replaced(
     kept = _PROPERTIES.match(raw, node.start, node.end)
     properties = kept[0] if kept is not None else ""
     space = " " if absent else ""
-    for made in _scalars(node.style, value, flow=parent.flow):
+    for made in scalars(node.style, value, flow=parent.flow):
         for before in dict.fromkeys((properties, "")):
             yield raw[: node.start] + space + before + made + raw[node.end :]
-
-
-def _scalars(style: str, value: str, *, flow: bool) -> Iterator[str]:
-    """`value` on one line: in the style it had, else the plainest."""
-    if style == "'" and value.isprintable():
-        yield "'" + value.replace("'", "''") + "'"
-    if style == '"':
-        yield literal(value, quoted=True) if not value.isprintable() else '"' + _escaped(value) + '"'
-    may_be_plain = not style and not flow and value.isprintable() and value.lower() not in _RESERVED
-    if may_be_plain and _LENIENT.fullmatch(value):
-        yield value
-    yield literal(value, quoted=flow)
-    yield literal(value, quoted=True)
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _blocks(old: str, style: str, value: str) -> Iterator[str]:
-    """`value` as an indented block as the one that was there."""
-    header = _HEADER.match(old)
-    body = value.rstrip("\n")
-    if header is None or not body or body[0] in " \t\n" or "\r" in value:
-        return
-    if style == ">" and "\n" in body:
-        return
-    ends = len(value) - len(body)
-    chomping = "-" if ends == 0 else "" if ends == 1 else "+"
-    newline, indent = header[3], header[4]
-    lines = newline.join(indent + line if line else "" for line in body.split("\n"))
-    yield f"{style}{chomping}{header[2] or ''}{newline}{lines}{newline * max(0, ends - 1)}"
 
 
 def _added(raw: str, mapping: yaml12.Node, path: tuple[str, ...], value: str, newline: str) -> Iterator[str]:
     if mapping.flow:
         inner = literal(value, quoted=True)
         for name in reversed(path[1:]):
-            inner = f"{{{_key(name)}: {inner}}}"
+            inner = f"{{{key_text(name)}: {inner}}}"
         close = mapping.end - 1
         while close > mapping.start and raw[close - 1] in " \t\r\n":
             close -= 1
         comma = ", " if mapping.children and raw[close - 1] != "," else " " if mapping.children else ""
-        yield f"{raw[:close]}{comma}{_key(path[0])}: {inner}{raw[close:]}"
+        yield f"{raw[:close]}{comma}{key_text(path[0])}: {inner}{raw[close:]}"
         return
-    line = _line(path, value, " " * mapping.column, newline)
+    line = key_line(path, value, " " * mapping.column, newline)
     last = _line_end(raw, mapping.end)
     yield f"{raw[:last]}{newline}{line}{raw[last:]}"
     end = len(raw)
     yield f"{raw[:end]}{newline}{line}"
     first = raw.rfind("\n", 0, mapping.start) + 1
     yield f"{raw[:first]}{line}{newline}{raw[first:]}"
-
-
-def _line(path: tuple[str, ...], value: str, indent: str, newline: str) -> str:
-    if len(path) == 1:
-        return f"{indent}{_key(path[0])}: {literal(value)}"
-    return f"{indent}{_key(path[0])}:{newline}" + _line(path[1:], value, indent + "  ", newline)
-
-
-def _key(name: str) -> str:
-    plain = _WORD_KEY.fullmatch(name) and name.lower() not in _RESERVED
-    return name if plain else literal(name, quoted=True)
 
 
 def _line_end(raw: str, at: int) -> int:
