@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reverie.dream.reading import Statement
-from reverie.dream.wording import Token, Wording
+from reverie.dream.wording_parts import Token, Wording
 
 # A pair of statements with at least this much of both in common says the same, unless a veto speaks.
 SAME = 0.5

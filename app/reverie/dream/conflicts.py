@@ -18,7 +18,8 @@ from reverie.dream.alignment import Alignment, Link, match_wordings
 from reverie.dream.exclusions import excludes, excluding_words
 from reverie.dream.reading import Statement
 from reverie.dream.word_order import order_conflict
-from reverie.dream.wording import MARKS, Negation, Token, Wording, read_wording
+from reverie.dream.wording import read_wording
+from reverie.dream.wording_parts import MARKS, Negation, Token, Wording
 
 _ANTONYM_PREFIXES = (
     "un",

@@ -14,7 +14,8 @@ from reverie.dream import vocabulary as words
 from reverie.dream.folding import word
 from reverie.dream.front_keys import read_keys
 from reverie.dream.passages import Passage, heading_text, split_passages, table_cells
-from reverie.dream.wording import Wording, read_wording
+from reverie.dream.wording import read_wording
+from reverie.dream.wording_parts import Wording
 from reverie.memory import frontmatter
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import combinations, pairwise
 
 from reverie.dream import vocabulary as words
-from reverie.dream.wording import Wording
+from reverie.dream.wording_parts import Wording
 
 # Longer statements are not looked at word by word against word: they must come in the same order.
 _LONG = 60
