@@ -22,11 +22,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reverie.errors import MendableError
 from reverie.files.coalesce import Changes
-from reverie.homes.scopes import COMPANIONS, Scope, ScopeRoot
+from reverie.homes.scopes import COMPANIONS, Scope
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.paths import memory_path
 from reverie.memory.scanning import is_gone, read_rel
@@ -35,7 +35,10 @@ from reverie.memory.search_query import Query, parse_query
 from reverie.memory.search_scan import SEARCHED_BYTES
 from reverie.memory.search_snippet import Snippet, regex_hits, snippet, term_hits
 from reverie.memory.search_update import Watcher
-from reverie.services.contexts import shown_contexts
+from reverie.services.search_answer import Answer as Answer
+from reverie.services.search_answer import Hit as Hit
+from reverie.services.search_answer import SearchStopped as SearchStopped
+from reverie.services.search_places import Place, owner_of, places_of
 
 if TYPE_CHECKING:
     from reverie.services.parts import HomeParts
@@ -46,55 +49,6 @@ COUNT = 50
 _GLANCE = 64 * 1024
 # How often a search for a pattern tells what it has so far.
 _TELL_S = 0.2
-
-
-class SearchStopped(Exception):
-    """Nobody waits for the answer any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A file that answers. `path` is its memory path, for a companion its path on disk. `workspace_id` and
-    `project_path` name a context it is shown in; `reachable` False: none shows it (its owner is gone)."""
-
-    home_id: str
-    home: str
-    home_label: str
-    path: str
-    scope: Scope
-    score: float
-    snippet: Snippet
-    name_hits: tuple[tuple[int, int], ...] = ()
-    root_key: str = ""
-    companion: bool = False
-    workspace_id: str | None = None
-    project_path: str | None = None
-    reachable: bool = True
-
-    def as_json(self) -> dict[str, Any]:
-        """As `reverie search --json` tells it."""
-        return {
-            "home": self.home,
-            "path": self.path,
-            "scope": self.scope.value,
-            "score": self.score,
-            "snippet": self.snippet.text,
-            "hits": [list(hit) for hit in self.snippet.hits],
-            "line": self.snippet.line,
-            "workspaceId": self.workspace_id,
-            "projectPath": self.project_path,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """`problems`: sentences on what was asked in vain, and on homes that could not be looked at. `complete`
-    False: the index of some home is still being made, or the pattern was not tried on everything yet."""
-
-    query: str
-    hits: tuple[Hit, ...]
-    problems: tuple[str, ...] = ()
-    complete: bool = True
 
 
 IndexUpdate = Callable[[Collection[Path] | None, Watcher], None]
@@ -113,24 +67,13 @@ class _Shelf:
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where the rows of one root lie, and in which context they are shown."""
-
-    directory: Path
-    root: ScopeRoot | None
-    workspace_id: str | None = None
-    project_path: str | None = None
-    reachable: bool = True
-
-
 class SearchDesk:
     """Answers over the homes that were added."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._shelves: dict[str, _Shelf] = {}
-        self._places: dict[str, Mapping[str, _Place]] = {}
+        self._places: dict[str, Mapping[str, Place]] = {}
 
     def add(self, parts: HomeParts, update: IndexUpdate | None = None) -> None:
         """A home is open from now on; it is looked at in full with the next update, which `update` does if it
@@ -305,11 +248,11 @@ class SearchDesk:
 
     # What is shown
 
-    def _placed(self, home_id: str, shelf: _Shelf) -> Mapping[str, _Place]:
+    def _placed(self, home_id: str, shelf: _Shelf) -> Mapping[str, Place]:
         """The places of a home's roots by key; read again after each change."""
         places = self._places.get(home_id)
         if places is None:
-            places = _places(shelf.parts)
+            places = places_of(shelf.parts)
             self._places[home_id] = places
         return places
 
@@ -325,7 +268,7 @@ class SearchDesk:
             cut = snippet(more[2], query) if more is not None else cut
         return self._made(doc, place, shelf, cut, query)
 
-    def _read(self, doc: Doc, size: int) -> tuple[_Place, _Shelf, str, bool] | None:
+    def _read(self, doc: Doc, size: int) -> tuple[Place, _Shelf, str, bool] | None:
         """The file's text as it is shown, of at most so many bytes of it, and whether that is all; None if it
         is gone."""
         shelf = self._shelves[doc.home]
@@ -354,7 +297,7 @@ class SearchDesk:
         text = data.decode("utf-8", "replace") if said is None else said
         return place, shelf, text, is_all
 
-    def _made(self, doc: Doc, place: _Place, shelf: _Shelf, cut: Snippet, query: Query) -> Hit:
+    def _made(self, doc: Doc, place: Place, shelf: _Shelf, cut: Snippet, query: Query) -> Hit:
         home = shelf.parts.home
         is_companion = doc.root == COMPANIONS
         path = os.fspath(place.directory / doc.rel) if is_companion else str(memory_path(doc.scope, doc.rel))
@@ -374,7 +317,7 @@ class SearchDesk:
             reachable=place.reachable,
         )
         if is_companion and doc.scope is Scope.PROJECT:
-            return replace(hit, project_path=_owner(shelf.parts, Path(path)))
+            return replace(hit, project_path=owner_of(shelf.parts, Path(path)))
         return hit
 
     # Patterns
@@ -419,31 +362,6 @@ def update_index(parts: HomeParts, dirty: Collection[Path] | None, watcher: Watc
 
 def _index(parts: HomeParts) -> SearchIndex:
     return SearchIndex(parts.profile.search_index, lock_dir=parts.profile.locks)
-
-
-def _places(parts: HomeParts) -> dict[str, _Place]:
-    home, contents = parts.home, parts.home.contents()
-    shown = dict(shown_contexts(parts, contents))
-    places = {COMPANIONS: _Place(home.root, None)}
-    for root in home.roots(contents):
-        context = shown.get(root.key)
-        if root.scope is Scope.GLOBAL:
-            places[root.key] = _Place(root.directory, root)
-        elif context is None:
-            places[root.key] = _Place(root.directory, root, reachable=False)
-        else:
-            places[root.key] = _Place(root.directory, root, context.workspace_id, context.project_path)
-    return places
-
-
-def _owner(parts: HomeParts, path: Path) -> str | None:
-    """The project whose companion this is."""
-    home = parts.home
-    for project in home.contents().projects:
-        context = home.context(project_path=project.path, project_given=True)
-        if any(companion.path == path for companion in home.companions(context)):
-            return project.path
-    return None
 
 
 def _name_hits(path: str, query: Query) -> tuple[tuple[int, int], ...]:
