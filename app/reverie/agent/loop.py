@@ -15,14 +15,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from reverie.agent.messages import (
-    AssistantMessage,
     Message,
     TokenUsage,
     ToolCall,
@@ -31,6 +29,7 @@ from reverie.agent.messages import (
     UserMessage,
 )
 from reverie.agent.provider import ModelRequest, Provider, ProviderError, StreamProgress
+from reverie.agent.sound import decoded, sound_turn
 from reverie.agent.tools import Tool, ToolOutcome, argument_problem, decode_arguments, unknown_tool
 from reverie.agent.trace import AgentOutcome as AgentOutcome
 from reverie.agent.trace import Trace
@@ -44,9 +43,6 @@ _POLL_S = 0.05
 _GRACE_S = 0.1
 # Times the usual length of a token: the longest there are stand for rows of blanks.
 _LONG_TOKEN = 8
-_MOST_TOKENS = 10**12
-_CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_RUN = "This call was not run: "
 
 _log = logging.getLogger(__name__)
@@ -218,7 +214,7 @@ class _Run:
             answer_schema=self._answer_schema,
         )
         self._steps += 1
-        turn = self._sound(await self._complete(request))
+        turn = sound_turn(await self._complete(request), self._steps, self._call_ids)
         self._count(turn)
         self._text = self._vault.scrub(turn.message.text) or self._text
         self._messages.append(turn.message)
@@ -292,7 +288,7 @@ class _Run:
             except MendableError as error:
                 outcome = ToolOutcome(str(error), is_error=True)
             outcome = replace(outcome, content=self._vault.hide(outcome.content))
-        self._trace.call_ends(call, _decoded(call), outcome)
+        self._trace.call_ends(call, decoded(call), outcome)
         return outcome
 
     def _prepared(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
@@ -326,7 +322,7 @@ class _Run:
         result = ToolResult(call.id, call.name, outcome.content, outcome.is_error)
         self._messages.append(result)
         self._trace.result(result)
-        arguments = _decoded(call)
+        arguments = decoded(call)
         self._observe(
             AgentEvent(
                 "tool",
@@ -337,21 +333,6 @@ class _Run:
                 is_error=outcome.is_error,
             )
         )
-
-    def _sound(self, turn: Turn) -> Turn:
-        """The turn without half characters, its calls with ids that are unique in the whole conversation."""
-        message = turn.message
-        calls: list[ToolCall] = []
-        for call in message.tool_calls:
-            identity = call.id
-            if identity in self._call_ids or not _CALL_ID.fullmatch(identity):
-                identity = f"call-{self._steps}-{len(calls) + 1}"
-                while identity in self._call_ids:
-                    identity += "x"
-            self._call_ids.add(identity)
-            calls.append(ToolCall(identity, _whole(call.name), _whole(call.arguments)))
-        sound = AssistantMessage(_whole(message.text), tuple(calls), message.extra)
-        return replace(turn, message=sound, usage=_plausible(turn.usage))
 
     def _count(self, turn: Turn) -> None:
         said = [turn.message.text, *(call.arguments for call in turn.message.tool_calls)]
@@ -378,26 +359,6 @@ class _Run:
         if isinstance(message, ToolResult):
             return replace(message, content=self._vault.hide(message.content))
         return replace(message, text=self._vault.hide(message.text))
-
-
-def _whole(text: str) -> str:
-    """No file, request or record can hold half of a surrogate pair."""
-    return _SURROGATE.sub("\ufffd", text)
-
-
-def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
-    """Counts that can be added up and written down, whatever a service says."""
-    if usage is None:
-        return None
-    return TokenUsage(*(min(max(count, 0), _MOST_TOKENS) for count in astuple(usage)))
-
-
-def _decoded(call: ToolCall) -> Any:
-    """The arguments as the trace and observers see them: with placeholders; as text where unusable."""
-    try:
-        return decode_arguments(call.arguments)
-    except StoreError:
-        return call.arguments
 
 
 def _too_many() -> str:
