@@ -16,10 +16,6 @@
         <translation>Ein anderer Filter oder ein anderes Wort findet vielleicht welche.</translation>
     </message>
     <message>
-        <source>Clear the search</source>
-        <translation>Suche leeren</translation>
-    </message>
-    <message>
         <source>Every gate and outcome goes to the log until the window is closed.</source>
         <translation>Jede Bedingung und jedes Ergebnis kommt ins Protokoll, bis das Fenster geschlossen wird.</translation>
     </message>

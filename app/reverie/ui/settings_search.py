@@ -14,9 +14,9 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QFormLayout, QLabel, QLayout, QTabWidget, QWidget
 
 from reverie.ui import settings_words as words
+from reverie.ui.search_field import SearchField
 from reverie.ui.settings_schema import Setting
 from reverie.ui.shown import as_tooltip
-from reverie.ui.traces.search_field import SearchField
 
 Rows = Mapping[str, Sequence[QWidget]]
 """The key of each setting of a page, and the widgets that show it, the first of them its field."""

@@ -10,10 +10,8 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QCheckBox,
     QComboBox,
-    QLineEdit,
     QScrollArea,
     QStackedWidget,
     QVBoxLayout,
@@ -30,6 +28,7 @@ from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage
 from reverie.ui.panes import Panes
+from reverie.ui.search_field import SearchField
 from reverie.ui.shown import as_tooltip
 from reverie.ui.theme import GAP, MARGIN
 
@@ -52,12 +51,7 @@ class ActivityTab(QWidget):
         self.running = RunningJobs()
         self.message = MessageBar(icons, "activity-message")
         self.services = MessageBar(icons, "activity-services", closable=False)
-        self.text = QLineEdit()
-        self.text.setPlaceholderText(self.tr("Search decisions"))
-        self.text.setAccessibleName(self.tr("Search decisions"))
-        self.text.setClearButtonEnabled(True)
-        for button in self.text.findChildren(QAbstractButton):
-            button.setAccessibleName(self.tr("Clear the search"))
+        self.text = SearchField(self.tr("Search decisions"))
         self.text.setMinimumWidth(180)
         self.show_only = QComboBox()
         for part in (self.show_only, self.show_only.view()):

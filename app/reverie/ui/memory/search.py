@@ -23,9 +23,9 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobCancelled, JobControl, Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.search_view import ResultList
+from reverie.ui.search_field import SearchField
 from reverie.ui.session import HomeSession
 from reverie.ui.theme import GAP, UNIT
-from reverie.ui.traces.search_field import SearchField
 
 if TYPE_CHECKING:
     from reverie.services.search import Answer, SearchDesk

@@ -12,32 +12,24 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QSortFilterProxyModel,
     Qt,
-    Signal,
     Slot,
 )
 from PySide6.QtGui import QIcon, QPalette
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QComboBox,
-    QHBoxLayout,
-    QHeaderView,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
 from reverie.ui import words
 from reverie.ui.icons import SIZE, Icons
+from reverie.ui.searched_table import SearchedTable
 from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP, CalmSelection, Theme, tabular, theme_of
+from reverie.ui.theme import Theme, theme_of
 from reverie.ui.traces import words as trace_words
 from reverie.ui.traces.feed import Listed
-from reverie.ui.traces.search_field import SearchField
 
 Index = QModelIndex | QPersistentModelIndex
 SORT = Qt.ItemDataRole.UserRole + 1
 _SIGNS = {"info": "check", "warn": "warning", "bad": "error"}
 _WIDTHS = (152, 116, 116, 162, 70, 76, 206, 68)
+_CHARS = 7
 _NUMBERS = frozenset({4, 5, 7})
 
 
@@ -190,71 +182,25 @@ class _Narrowed(QSortFilterProxyModel):
         return bool(one < other)
 
 
-class TraceList(QWidget):
-    """`picked()`: the selection is another; `opened()`: Enter or a double click."""
-
-    picked = Signal()
-    opened = Signal()
+class TraceList(SearchedTable):
+    """The traces of a home."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.text = SearchField(self.tr("Search traces"))
-        self.verdict = QComboBox()
-        self.verdict.setAccessibleName(self.tr("Which verdicts"))
+        super().__init__(self.tr("Search traces"), self.tr("Traces"), parent)
+        self.verdict = self.add_box(self.tr("Which verdicts"), _CHARS)
         self.verdict.addItem(self.tr("All verdicts"), "")
         self.verdict.addItem(self.tr("Wrote nothing"), "failed")
         for name in trace_words.VERDICTS:
             self.verdict.addItem(trace_words.verdict(name), name)
-        self.kind = QComboBox()
-        self.kind.setAccessibleName(self.tr("Which runs"))
+        self.kind = self.add_box(self.tr("Which runs"), _CHARS)
         self.kind.addItem(self.tr("All runs"), "")
         for name in ("writer", "dream", "harvest", "extract", "consolidate", "notes"):
             self.kind.addItem(trace_words.kind(name), name)
-        self.view = QTreeView()
         self.model = TraceModel(icons, self.view)
         self.narrowed = _Narrowed(self)
         self.narrowed.setSourceModel(self.model)
-        self._set_up_view()
-        row = QHBoxLayout()
-        row.setContentsMargins(GAP, GAP, GAP, 0)
-        row.setSpacing(GAP)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.verdict)
-        row.addWidget(self.kind)
-        for box in (self.verdict, self.kind):
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(7)
-            box.view().setAccessibleName(box.accessibleName())
-            box.currentIndexChanged.connect(self._narrow)
-        self.text.textChanged.connect(self._narrow)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(row)
-        column.addWidget(self.view, 1)
-
-    def _set_up_view(self) -> None:
-        view = self.view
-        view.setModel(self.narrowed)
-        view.setRootIsDecorated(False)
-        view.setUniformRowHeights(True)
-        view.setAlternatingRowColors(True)
-        view.setAllColumnsShowFocus(True)
-        view.setFrameShape(QTreeView.Shape.NoFrame)
-        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        view.setSortingEnabled(True)
-        view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
-        view.setAccessibleName(self.tr("Traces"))
-        view.setFont(tabular(view.font()))
-        view.setTextElideMode(Qt.TextElideMode.ElideRight)
-        header = view.header()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setStretchLastSection(False)
-        for column, width in enumerate(_WIDTHS):
-            header.resizeSection(column, width)
-        CalmSelection(view)
-        view.selectionModel().selectionChanged.connect(self._on_selection)
-        view.activated.connect(self._on_activated)
+        self.set_up(self.narrowed, (self.verdict, self.kind), widths=_WIDTHS, newest_by=0, many=True)
+        self.view.selectionModel().selectionChanged.connect(self._on_selection)
 
     @property
     def selected(self) -> tuple[Listed, ...]:
@@ -292,13 +238,9 @@ class TraceList(QWidget):
         return False
 
     @Slot()
-    def _narrow(self) -> None:
+    def narrow(self) -> None:
         self.narrowed.narrow(self.text.text(), self.verdict.currentData(), self.kind.currentData())
 
     @Slot()
     def _on_selection(self) -> None:
         self.picked.emit()
-
-    @Slot()
-    def _on_activated(self) -> None:
-        self.opened.emit()

@@ -40,10 +40,10 @@ from reverie.agent.dump_source import CHUNK, Node, Source, children, text_of
 from reverie.ui import words as common
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
+from reverie.ui.search_field import SearchField
 from reverie.ui.shown import human_size, visible, visible_lines
 from reverie.ui.theme import GAP, CalmSelection, monospace
 from reverie.ui.traces.feed import TraceFeed
-from reverie.ui.traces.search_field import SearchField
 
 Index = QModelIndex | QPersistentModelIndex
 PAGE = 200

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.flow import FlowLayout
+from reverie.ui.search_field import SearchField
 from reverie.ui.theme import GAP
-from reverie.ui.traces.search_field import SearchField
 
 
 class ReaderBar(QWidget):

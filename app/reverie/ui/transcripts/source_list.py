@@ -18,24 +18,15 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QSize,
     Qt,
-    Signal,
     Slot,
 )
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QComboBox,
-    QHBoxLayout,
-    QHeaderView,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
 from reverie.ui import words as common
+from reverie.ui.searched_table import SearchedTable
 from reverie.ui.shown import as_tooltip, human_size, visible
-from reverie.ui.theme import GAP, UNIT, CalmSelection, tabular
-from reverie.ui.traces.search_field import SearchField
+from reverie.ui.theme import UNIT
 from reverie.ui.transcripts import words
 
 if TYPE_CHECKING:
@@ -43,6 +34,7 @@ if TYPE_CHECKING:
 
 Index = QModelIndex | QPersistentModelIndex
 _WIDTHS = (360, 150, 110, 76, 130)
+_CHARS = 10
 _SIZE = 3
 _TOLD_BY_LIST = (2, 3)
 
@@ -208,63 +200,20 @@ def _sort_key(source: Source, column: int) -> Any:
     return words.state_of(source)
 
 
-class SourceList(QWidget):
-    """`picked()`: another transcript is selected; `opened()`: Enter or a double click."""
-
-    picked = Signal()
-    opened = Signal()
+class SourceList(SearchedTable):
+    """The transcripts of a home; `picked()` tells of a person's choice only."""
 
     def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.text = SearchField(self.tr("Find a transcript"))
-        self.project = QComboBox()
-        self.project.setAccessibleName(self.tr("Of which project"))
+        super().__init__(self.tr("Find a transcript"), self.tr("Transcripts"), parent)
+        self.project = self.add_box(self.tr("Of which project"), _CHARS)
         self.project.addItem(self.tr("All projects"), None)
-        self.project.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.project.setMinimumContentsLength(10)
-        self.project.view().setAccessibleName(self.project.accessibleName())
-        self.view = QTreeView()
         self.model = SourceModel(now, self.view)
         self._selected = ""
         self._restoring = False
-        self._set_up_view()
-        row = QHBoxLayout()
-        row.setContentsMargins(GAP, GAP, GAP, 0)
-        row.setSpacing(GAP)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.project)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(row)
-        column.addWidget(self.view, 1)
-        self.text.textChanged.connect(self._narrow)
-        self.project.currentIndexChanged.connect(self._narrow)
-
-    def _set_up_view(self) -> None:
-        view = self.view
-        view.setModel(self.model)
-        view.setRootIsDecorated(False)
-        view.setUniformRowHeights(True)
-        view.setAlternatingRowColors(True)
-        view.setAllColumnsShowFocus(True)
-        view.setFrameShape(QTreeView.Shape.NoFrame)
-        view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        view.setSortingEnabled(True)
-        view.sortByColumn(2, Qt.SortOrder.DescendingOrder)
-        view.setAccessibleName(self.tr("Transcripts"))
-        view.setFont(tabular(view.font()))
-        view.setTextElideMode(Qt.TextElideMode.ElideRight)
-        header = view.header()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setStretchLastSection(True)
-        for column, width in enumerate(_WIDTHS):
-            header.resizeSection(column, width)
-        CalmSelection(view)
-        view.selectionModel().currentRowChanged.connect(self._on_current)
+        self.set_up(self.model, (self.project,), widths=_WIDTHS, newest_by=2, stretches=True)
+        self.view.selectionModel().currentRowChanged.connect(self._on_current)
         self.model.modelAboutToBeReset.connect(self._before_reset)
         self.model.modelReset.connect(self._after_reset)
-        view.activated.connect(self._on_activated)
 
     @property
     def selected(self) -> Source | None:
@@ -311,7 +260,7 @@ class SourceList(QWidget):
             self.project.setItemData(self.project.count() - 1, as_tooltip(path), Qt.ItemDataRole.ToolTipRole)
         self.project.setCurrentIndex(max(0, self.project.findData(chosen)) if chosen else 0)
         self.project.blockSignals(False)
-        self._narrow()
+        self.narrow()
 
     def select_id(self, source_id: str) -> bool:
         """Select a shown row by the id of its transcript."""
@@ -336,7 +285,7 @@ class SourceList(QWidget):
         self.project.setCurrentIndex(0)
 
     @Slot()
-    def _narrow(self) -> None:
+    def narrow(self) -> None:
         self.project.setToolTip(as_tooltip(self.project.currentData() or ""))
         self.model.narrow(self.text.text(), self.project.currentData())
 
@@ -346,7 +295,3 @@ class SourceList(QWidget):
         if not self._restoring and selected is not None:
             self._selected = selected.id
             self.picked.emit()
-
-    @Slot()
-    def _on_activated(self) -> None:
-        self.opened.emit()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QWidget,
@@ -28,6 +27,7 @@ from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.history.text_view import TextView
 from reverie.ui.memory.side_window import SideWindow
 from reverie.ui.panes import Panes, pane
+from reverie.ui.search_field import SearchField
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines
@@ -59,10 +59,7 @@ class TrashWindow(SideWindow):
         self.setWindowTitle(self.tr("Trash"))
         self.resize(900, 560)
         self.title = WrapLabel()
-        self.filter = QLineEdit()
-        self.filter.setPlaceholderText(self.tr("Search deleted memories"))
-        self.filter.setAccessibleName(self.tr("Search deleted memories"))
-        self.filter.setClearButtonEnabled(True)
+        self.filter = SearchField(self.tr("Search deleted memories"))
         self.list = QListWidget()
         self.list.setItemDelegate(TwoLineDelegate(self.list))
         self.list.setAccessibleName(self.tr("Deleted memories, newest first"))
