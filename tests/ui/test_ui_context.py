@@ -102,6 +102,7 @@ def test_the_lines_to_look_at_stand_on_another_ground(tab: ContextTab) -> None:
     part = replace(view.parts[0], marked=(2, 4))
     tab.show_view(replace(view, parts=(part,)), "here")
     assert tab.text.marked == ["\\u202etwo", "three", "five"]
+    assert [each.cursor.selectedText() for each in tab.text.extraSelections()] == tab.text.marked
     tab.setPalette(dark_palette())
     grounds = {each.format.background().color().name() for each in tab.text.extraSelections()}
     assert grounds == {theme_of(tab.palette()).warn_back.name()}

@@ -49,6 +49,8 @@ class LoadedText(QPlainTextEdit):
             each.format.setBackground(theme_of(self.palette()).warn_back)
             each.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
             each.cursor = QTextCursor(self.document().findBlockByNumber(row))
+            # All of a line that is wrapped.
+            each.cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
             found.append(each)
         self.setExtraSelections(found)
 
