@@ -1,0 +1,114 @@
+"""What the README and the guide say agrees with the program: commands, floors, files, and where texts go."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dev
+from reverie import homes
+from reverie.agent import catalogue
+from reverie.cli.arguments import COMMANDS, build_parser
+from reverie.homes import plain
+from reverie.homes.base import Home
+
+README = (dev.ROOT / "README.md").read_text(encoding="utf-8")
+GUIDE = (dev.ROOT / "resources" / "guide.md").read_text(encoding="utf-8")
+_ROW = re.compile(r"^\| (`reverie.+?) \| (.+?) \|$", re.MULTILINE)
+_EVERYWHERE = {"--help", "--home", "--profile", "--json", "--now", "--version", "--workspace", "--project"}
+"""Said once, above the table."""
+
+
+def anchors(text: str) -> set[str]:
+    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^a-z0-9 -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    return {name for action in parser._actions for name in action.option_strings if name.startswith("--")}
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    (found,) = (
+        action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction)
+    )
+    return dict(found.choices)
+
+
+def table() -> dict[str, str]:
+    """The first column of the command table by command; the window's is empty."""
+    rows: dict[str, str] = {}
+    for usage, _does in _ROW.findall(README):
+        for one in re.findall(r"`reverie(.*?)`", usage):
+            name = one.split()[0] if one.split() and one.split()[0] in COMMANDS else ""
+            rows[name] = rows.get(name, "") + one
+    return rows
+
+
+def test_the_table_has_every_command_and_no_other() -> None:
+    assert table().keys() == {"", *COMMANDS} == {"", *parsers()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_names_no_option_that_a_command_does_not_have(name: str) -> None:
+    assert set(re.findall(r"--[a-z-]+", table()[name])) <= options(parsers()[name])
+
+
+def test_the_window_has_what_the_table_says_and_the_table_has_all_of_it() -> None:
+    named = set(re.findall(r"--[a-z-]+", table()[""])) | _EVERYWHERE
+    assert options(build_parser()) <= named <= options(build_parser()) | _EVERYWHERE
+
+
+def test_the_floor_plan_is_the_one_that_is_checked() -> None:
+    contracts = tomllib.loads((dev.ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    rooms = {room for layer in contracts["contracts"][0]["layers"] for room in re.findall(r"\w+", layer)}
+    plan = README.split("## The house")[1].split("Four rules")[0]
+    assert {room for room in rooms if not re.search(rf"\b{room}\b", plan)} == set()
+
+
+def test_every_link_leads_to_a_file_and_a_heading_that_are_there() -> None:
+    for text, place in ((README, dev.ROOT), (GUIDE, dev.ROOT / "resources")):
+        for target in re.findall(r"\]\(([^)]+)\)", text):
+            path, _, anchor = target.partition("#")
+            if target.startswith("http"):
+                continue
+            file = place / path if path else None
+            assert file is None or file.exists(), target
+            if anchor:
+                assert anchor in anchors(text if file is None else file.read_text("utf-8")), target
+
+
+def test_the_readme_has_one_picture() -> None:
+    assert README.count("![") == 1
+
+
+def test_what_is_left_to_say_of_a_new_home_is_what_the_readme_lists() -> None:
+    steps = README.split("### Adding a home")[1].split("### Adding a provider")[0]
+    asked = {name for name in dir(Home) if not name.startswith("_")}
+    left = asked - set(dir(plain.PlainHome))
+    assert {name for name in left if f"`{name}" not in steps} == set()
+    assert (Path(homes.__file__).parent / "discovery.py").exists()
+
+
+def test_the_names_that_a_new_provider_needs_are_there() -> None:
+    steps = README.split("### Adding a provider")[1].split("\n## ")[0]
+    for name in ("_KNOWN", "_wire"):
+        assert f"`{name}`" in steps
+        assert hasattr(catalogue, name)
+
+
+@pytest.mark.parametrize("text", [README, GUIDE], ids=["README", "guide"])
+def test_no_text_says_that_everything_stays_on_this_machine(text: str) -> None:
+    said = " ".join(text.split()).lower()
+    for claim in ("local-only", "never leaves your machine", "stays on your machine", "nothing leaves"):
+        assert claim not in said
+
+
+def test_the_readme_says_that_a_remote_model_gets_memory_text_and_names_the_provider() -> None:
+    privacy = " ".join(README.split("## Privacy")[1].split("\n## ")[0].split())
+    assert "A remote model gets memory text" in privacy
+    assert "sends memories, and what else it reads, to the provider of that model" in privacy
