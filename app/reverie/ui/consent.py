@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QVBoxLayout, QWidget
 
 from reverie.ui import words
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN, CalmSelection
 
@@ -29,9 +29,7 @@ class ConsentDialog(QDialog):
                 files=what, destination=visible(consent.destination)
             )
         )
-        font = self.title.font()
-        font.setBold(True)
-        self.title.setFont(font)
+        embolden(self.title)
         self.facts = WrapLabel(self._facts(consent, engine))
         self.list = QListWidget()
         self.list.setAccessibleName(self.tr("Files that would leave this machine"))

@@ -98,9 +98,7 @@ class ShortcutSheet(QDialog):
             if not rows:
                 continue
             head = QLabel(title)
-            font = head.font()
-            font.setBold(True)
-            head.setFont(font)
+            embolden(head)
             head.setContentsMargins(0, GAP if line else 0, 0, 0)
             grid.addWidget(head, line, 0, 1, 2)
             line += 1

@@ -1,5 +1,5 @@
 """Labels of plain text that never ask for more width than they are given: one wraps anywhere, one is
-shortened."""
+shortened. And what makes any label a heading."""
 
 from __future__ import annotations
 
@@ -128,3 +128,12 @@ class ElidedLabel(QLabel):
         )
         self.setText(shown)
         self.setToolTip(as_tooltip(self._whole) if shown != self._whole else "")
+
+
+def embolden(label: QLabel, times: float = 1.0) -> None:
+    """A heading: bold, and so much larger than what stands around it."""
+    font = label.font()
+    font.setBold(True)
+    if times != 1:
+        font.setPointSizeF(font.pointSizeF() * times)
+    label.setFont(font)

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.settings_draft import AUTO, RULES, Draft, is_model_name
 from reverie.ui.settings_page import SettingsPage, number
 from reverie.ui.shown import visible
@@ -226,7 +226,5 @@ class EnginePage(SettingsPage):
 
 def _heading(text: str) -> QLabel:
     made = QLabel(text)
-    font = made.font()
-    font.setBold(True)
-    made.setFont(font)
+    embolden(made)
     return made

@@ -23,7 +23,7 @@ from reverie.profile import Profile
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.flow import FlowLayout
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.open_homes import OpenHomes
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN
@@ -112,9 +112,7 @@ class Welcome(QDialog):
 
     def _add(self, key: str, title: str) -> None:
         head, body = WrapLabel(), WrapLabel()
-        font = head.font()
-        font.setBold(True)
-        head.setFont(font)
+        embolden(head)
         head.say(title)
         if self._bodies:
             head.setContentsMargins(0, GAP, 0, 0)

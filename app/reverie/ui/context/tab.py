@@ -29,7 +29,7 @@ from reverie.ui.context.entry_list import EntryList
 from reverie.ui.context.loaded_text import LoadedText
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage
 from reverie.ui.theme import GAP, MARGIN, UNIT
@@ -52,10 +52,7 @@ class ContextTab(QWidget):
         self.view: ContextView | None = None
         self._text_of: tuple[str, str] | None = None
         self.title = WrapLabel()
-        font = self.title.font()
-        font.setBold(True)
-        font.setPointSizeF(font.pointSizeF() * 1.15)
-        self.title.setFont(font)
+        embolden(self.title, 1.15)
         self.since = WrapLabel()
         self.clock_name = QLabel(self.tr("As of:"))
         self.clock = QSlider(Qt.Orientation.Horizontal)

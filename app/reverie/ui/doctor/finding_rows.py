@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
 
@@ -90,9 +90,7 @@ class FindingRow(QWidget):
         self.setObjectName(f"check-{check}")
         self._sign = QLabel()
         self.title = WrapLabel()
-        font = self.title.font()
-        font.setBold(True)
-        self.title.setFont(font)
+        embolden(self.title)
         self.evidence = WrapLabel()
         self.button = FitPushButton()
         self.button.clicked.connect(self._on_fix)

@@ -18,7 +18,7 @@ from reverie.ui.buttons import FitPushButton
 from reverie.ui.doctor.finding_rows import FindingRows
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage
 from reverie.ui.shown import visible
@@ -43,10 +43,7 @@ class DoctorTab(QWidget):
         self._findings: tuple[Finding, ...] = ()
         self._busy = False
         self.title = WrapLabel()
-        font = self.title.font()
-        font.setBold(True)
-        font.setPointSizeF(font.pointSizeF() * 1.15)
-        self.title.setFont(font)
+        embolden(self.title, 1.15)
         self.cause = WrapLabel()
         self.look = FitPushButton(self.tr("Look again"))
         self.probe = FitPushButton()

@@ -31,7 +31,7 @@ from reverie.ui.failures.row_list import RowList
 from reverie.ui.failures.words import PartKey, Row
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage
 from reverie.ui.shown import as_tooltip, visible
@@ -63,10 +63,7 @@ class FailuresTab(QWidget):
         self._now = 0
         self.view: FailuresView | None = None
         self.title = WrapLabel()
-        font = self.title.font()
-        font.setBold(True)
-        font.setPointSizeF(font.pointSizeF() * 1.15)
-        self.title.setFont(font)
+        embolden(self.title, 1.15)
         self.state = WrapLabel()
         self.message = MessageBar(icons, "failures-message")
         self.bar = QTabBar()

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from reverie.ui.icons import Icons
-from reverie.ui.labels import ElidedLabel, WrapLabel
+from reverie.ui.labels import ElidedLabel, WrapLabel, embolden
 from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
 
 
@@ -21,10 +21,7 @@ class Heading(QWidget):
         super().__init__(parent)
         self.title = ElidedLabel()
         self.below = ElidedLabel()
-        font = self.title.font()
-        font.setBold(True)
-        font.setPointSizeF(font.pointSizeF() * 1.15)
-        self.title.setFont(font)
+        embolden(self.title, 1.15)
         texts = QVBoxLayout()
         texts.setSpacing(0)
         texts.addWidget(self.title)
@@ -74,10 +71,7 @@ class EmptyPage(QWidget):
         self._sign = QLabel()
         self._sign.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.title = WrapLabel()
-        font = self.title.font()
-        font.setBold(True)
-        font.setPointSizeF(font.pointSizeF() * 1.3)
-        self.title.setFont(font)
+        embolden(self.title, 1.3)
         self.sentence = WrapLabel()
         self.title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)

@@ -11,24 +11,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
 from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.bars import MessageBar, Tone
 from reverie.ui.memory.choices import Choices
 from reverie.ui.memory.review_detail import ReviewDetail
 from reverie.ui.memory.review_tree import Part, ReviewTree
 from reverie.ui.memory.run_words import can_revert, conflict_words, cost_words, headline
+from reverie.ui.panes import Panes
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP
 
 if TYPE_CHECKING:
     from reverie.services.views import RevertView, ReviewView, RunSummary, RunView
     from reverie.services.workbench import Workbench
+
+SIDE_BY_SIDE = 560
 
 
 class ReviewPane(QWidget):
@@ -63,23 +67,17 @@ class ReviewPane(QWidget):
         self._show_choices(None)
 
     def _lay_out(self) -> None:
-        font = self.title.font()
-        font.setBold(True)
-        self.title.setFont(font)
-        head = QHBoxLayout()
+        embolden(self.title)
+        self._head = head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         texts = QVBoxLayout()
         texts.setSpacing(2)
         texts.addWidget(self.title)
         texts.addWidget(self.facts)
         head.addLayout(texts, 1)
         head.addWidget(self.undo, 0, Qt.AlignmentFlag.AlignTop)
-        self.splitter = QSplitter()
-        self.splitter.addWidget(self.tree)
-        self.splitter.addWidget(self.detail)
-        self.splitter.setStretchFactor(0, 2)
-        self.splitter.setStretchFactor(1, 5)
-        self.splitter.setSizes([320, 560])
-        self.splitter.setChildrenCollapsible(False)
+        self.splitter = Panes(
+            self.tree, self.detail, beside_from=SIDE_BY_SIDE, sizes=(320, 560), below=(200, 300)
+        )
         self._bottom = QWidget()
         bottom = QHBoxLayout(self._bottom)
         bottom.setContentsMargins(0, 0, 0, 0)
@@ -93,6 +91,15 @@ class ReviewPane(QWidget):
         outer.addWidget(self.message)
         outer.addWidget(self.splitter, 1)
         outer.addWidget(self._bottom)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        width = event.size().width()
+        self.splitter.turn(width)
+        wide = width >= SIDE_BY_SIDE
+        self._head.setDirection(
+            QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom
+        )
 
     def show_run(self, workbench: Workbench, run: RunSummary) -> None:
         """Read and show what `run` changed. The same run again (it was undone, applied, or others changed

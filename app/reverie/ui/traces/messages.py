@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QScrollArea, QToolButton, 
 from reverie.agent.dump_facts import Facts
 from reverie.services.trace_texts import answer_text
 from reverie.ui import words as common
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.shown import visible, visible_lines
 from reverie.ui.theme import GAP, UNIT, monospace
 
@@ -119,9 +119,7 @@ class Card(QFrame):
             + " · "
             + common.counted(self.tr("1 character"), "%n characters", len(letter.text))
         )
-        font = self.title.font()
-        font.setBold(True)
-        self.title.setFont(font)
+        embolden(self.title)
         self.body = QPlainTextEdit()
         self.body.setReadOnly(True)
         self.body.setFrameShape(QFrame.Shape.NoFrame)

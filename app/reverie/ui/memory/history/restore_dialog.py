@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui import words
 from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.history import history_words
 from reverie.ui.shown import as_tooltip, visible
@@ -42,9 +42,7 @@ class RestoreDialog(QDialog):
         self.setWindowTitle(self.tr("Restore"))
         self.plan = plan
         head = WrapLabel(self.tr("{path} as it was on {when}").format(path=plan.path, when=when))
-        font = head.font()
-        font.setBold(True)
-        head.setFont(font)
+        embolden(head)
         self.summary = WrapLabel(history_words.planned(plan))
         self.refused = MessageBar(icons, "restore-refused", closable=False)
         self.list = QListWidget()

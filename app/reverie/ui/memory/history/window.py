@@ -20,7 +20,7 @@ from reverie.ui.buttons import FitPushButton
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.history import history_words
 from reverie.ui.memory.history.pages import CHANGES, CONTENT, LINES, HistoryPages, standing
 from reverie.ui.memory.history.reader import Reader
@@ -69,9 +69,7 @@ class HistoryWindow(SideWindow):
         self._follow()
 
     def _arrange(self) -> None:
-        font = self.title.font()
-        font.setBold(True)
-        self.title.setFont(font)
+        embolden(self.title)
         head = QHBoxLayout()
         head.setSpacing(GAP)
         head.addWidget(self.back)

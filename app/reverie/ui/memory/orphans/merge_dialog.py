@@ -23,7 +23,7 @@ from reverie.memory.diff import unified
 from reverie.services.orphan_views import MergeChoice, MergePreview, MergeRow
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.diff_view import DiffView
 from reverie.ui.memory.orphans import orphan_words
@@ -57,9 +57,7 @@ class MergeDialog(QDialog):
                 store=visible(orphan_title(preview.store)), target=visible(target)
             )
         )
-        font = self.title.font()
-        font.setBold(True)
-        self.title.setFont(font)
+        embolden(self.title)
         self.counts = WrapLabel()
         self.list = QListWidget()
         self.list.setItemDelegate(TwoLineDelegate(self.list))

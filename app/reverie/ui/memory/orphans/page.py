@@ -33,7 +33,7 @@ from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage, Heading
 from reverie.ui.memory.orphans import orphan_words
@@ -79,9 +79,7 @@ class OrphansPage(QWidget):
         self.stores.setAccessibleName(self.tr("Orphaned stores"))
         self.stores.currentRowChanged.connect(self._on_store)
         self.name = WrapLabel()
-        font = self.name.font()
-        font.setBold(True)
-        self.name.setFont(font)
+        embolden(self.name)
         self.reason = WrapLabel()
         self.match = WrapLabel()
         self.target_label = QLabel(self.tr("Merge &into:"))
