@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.ui.labels import embolden
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN
 
