@@ -1,133 +1,25 @@
 """The databases of Codex, looked at through copies (formats/codex.md sections 1, 2, 4 and 5).
 
-Opening one in place, even read-only, leaves files beside it, and ignoring its write-ahead log misses what is
-newest: so the file and its `-wal` are copied to Reverie's cache and the copy is opened, again whenever one of
-them changed. Which number a name carries and which columns a table has differ between versions: the highest
-number counts, in the home, in its `sqlite/` or where settings or environment put it, whichever is newer, and
-columns are asked for by name.
+Which number a name carries differs between versions: the highest number counts, in the home, in its `sqlite/`
+or where settings or environment put it, whichever is newer.
 
-Threading: any thread but the GUI's; copies are made under names of their own and put in place at once.
-Failure: `Unavailable` with a sentence; a missing database is None.
+Threading and failure: as `homes.database_copy`; a missing database is None.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
-import shutil
-import sqlite3
-import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from reverie.errors import Unavailable, mendable_from_os
 from reverie.homes.codex_names import MEMORY_DATABASES, STATE_DATABASES
+from reverie.homes.database_copy import Database, stamp
+from reverie.homes.database_copy import Row as Row
 from reverie.homes.reading import file_names, read_regular
 
-_LARGEST = 4 << 30
-_TRIES = 3
 _CONFIG_BYTES = 4 << 20
-
-Row = Mapping[str, Any]
-
-
-class Database:
-    """One database of the agent, as it is now."""
-
-    def __init__(self, path: Path, cache: Path) -> None:
-        self.path = path
-        self._cache = cache
-
-    def rows(self, table: str, columns: Sequence[str], *, limit: int = 10_000) -> tuple[Row, ...]:
-        """Rows of a table with those of `columns` that it has; a missing table has none. Raises
-        `Unavailable`."""
-        with self._opened() as connection:
-            there = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
-            names = [name for name in columns if name in there]
-            if not names:
-                return ()
-            picked = ", ".join(map(_quoted, names))
-            found = connection.execute(f"SELECT {picked} FROM {_quoted(table)} LIMIT ?", (limit,))
-            return tuple(dict(zip(names, row, strict=True)) for row in found)
-
-    def tables(self) -> frozenset[str]:
-        """The tables there are. Raises `Unavailable`."""
-        with self._opened() as connection:
-            return frozenset(
-                row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            )
-
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        title = f"{self.path.name} was not read."
-        try:
-            connection = sqlite3.connect(self._copy(), timeout=1)
-        except sqlite3.Error as error:
-            raise Unavailable(title, cause=f"It cannot be opened: {error}.") from error
-        try:
-            connection.text_factory = lambda data: data.decode("utf-8", "replace")
-            yield connection
-        except sqlite3.Error as error:
-            raise Unavailable(
-                title,
-                cause=f"It is damaged, or of a version that is not known: {error}.",
-                next_step="Let the agent repair it; the rollouts are read all the same.",
-            ) from error
-        finally:
-            connection.close()
-
-    def _copy(self) -> Path:
-        """A copy that is not older than the original was when this was called."""
-        for _try in range(_TRIES):
-            before = _stamp(self.path)
-            if before is None:
-                raise Unavailable(f"{self.path.name} was not read.", cause="It is not there any more.")
-            if before[0][1] > _LARGEST:
-                raise Unavailable(f"{self.path.name} was not read.", cause="It is larger than 4 GiB.")
-            name = hashlib.sha256(f"{self.path}\0{before}".encode()).hexdigest()[:32]
-            place = self._cache / name
-            if (place / "db.sqlite").exists():
-                return place / "db.sqlite"
-            try:
-                self._copy_to(place)
-            except OSError as error:
-                raise mendable_from_os(error, f"{self.path.name} was not copied to be read.") from error
-            if _stamp(self.path) == before:
-                self._forget_others(place)
-                return place / "db.sqlite"
-            shutil.rmtree(place, ignore_errors=True)
-        raise Unavailable(
-            f"{self.path.name} was not read.",
-            cause="The agent is writing it all the time.",
-            next_step="It is tried again at the next refresh.",
-        )
-
-    def _copy_to(self, place: Path) -> None:
-        self._cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-        made = Path(tempfile.mkdtemp(prefix=".new-", dir=self._cache))
-        try:
-            _copy_file(self.path, made / "db.sqlite")
-            wal = self.path.with_name(self.path.name + "-wal")
-            with contextlib.suppress(FileNotFoundError):
-                _copy_file(wal, made / "db.sqlite-wal")
-            (made / "of").write_text(str(self.path), encoding="utf-8", errors="surrogateescape")
-            with contextlib.suppress(OSError):  # another thread made the same one
-                made.rename(place)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-
-    def _forget_others(self, kept: Path) -> None:
-        """Older copies of this database."""
-        with contextlib.suppress(OSError):
-            for place in self._cache.iterdir():
-                if place == kept or place.name.startswith("."):
-                    continue
-                with contextlib.suppress(OSError):
-                    if (place / "of").read_text(encoding="utf-8", errors="surrogateescape") == str(self.path):
-                        shutil.rmtree(place, ignore_errors=True)
+_OTHERWISE = "; the rollouts are read all the same"
 
 
 def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
@@ -164,31 +56,7 @@ def _newest(
             match = pattern.fullmatch(name)
             if match:
                 path = directory / name
-                stamp = _stamp(path)
-                touched = max((each[0] for each in stamp or () if each), default=0)
+                touched_at = stamp(path)
+                touched = max((each[0] for each in touched_at or () if each), default=0)
                 found.append((int(match[1] or 0), touched, str(path), path))
-    return Database(max(found)[3], cache / "databases") if found else None
-
-
-def _stamp(path: Path) -> tuple[tuple[int, int, int], tuple[int, int, int] | None] | None:
-    """What changes when a database changes; None where it is not there."""
-
-    def of(each: Path) -> tuple[int, int, int] | None:
-        try:
-            status = each.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
-
-    main = of(path)
-    return None if main is None else (main, of(path.with_name(path.name + "-wal")))
-
-
-def _copy_file(source: Path, target: Path) -> None:
-    with source.open("rb") as read, target.open("xb") as write:
-        shutil.copyfileobj(read, write, 1 << 20)
-    target.chmod(0o600)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return Database(max(found)[3], cache / "databases", otherwise=_OTHERWISE) if found else None

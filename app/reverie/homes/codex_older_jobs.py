@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reverie.homes.codex_database import Database, Row
+from reverie.homes.database_copy import Database, Row
 
 EXTRACTION = "memory_stage1"
 SCOPED_CONSOLIDATION = "memory_consolidate_scope"

@@ -49,10 +49,11 @@ class FoundHome:
     of_project: bool = False
 
 
-def _loki_home(root: Path, _cache: Path | None, _user: User | None) -> Home:
+def _loki_home(root: Path, cache: Path | None, _user: User | None) -> Home:
     from reverie.homes.loki import LokiHome, claude_home  # late, as below
 
-    return LokiHome(loki_names.store_of(root) or root, claude=claude_home(os.environ, Path.home()))
+    store = loki_names.store_of(root) or root
+    return LokiHome(store, claude=claude_home(os.environ, Path.home()), cache=cache)
 
 
 def _codex_home(root: Path, cache: Path | None, user: User | None) -> Home:

@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from reverie.homes.agents import Essence, RootChange, StatusLine
 from reverie.homes.listing import HomeContents, Project, Source, WatchedPlace
@@ -56,6 +57,7 @@ _RECORD = "This is a record of the agent, told in words; the file itself is not 
 _DERIVED_FROM = "The agent derives this file from its records again and again; a change would be lost."
 _RENDERING = "The agent makes this file from the skill's record beside it; a change would be lost."
 _KEPT = "The agent keeps this file for itself."
+_DATABASE = re.compile(r"memory\.db(?:-wal|-shm)?\Z")
 _RECORDS = AntiPatternRecords()
 
 
@@ -65,10 +67,12 @@ class LokiHome(PlainHome):
     kind = KIND
     caps = CAPS
 
-    def __init__(self, root: Path, *, claude: Path | None = None) -> None:
-        """`claude`: the home of Claude Code, whose transcripts the store points to."""
+    def __init__(self, root: Path, *, claude: Path | None = None, cache: Path | None = None) -> None:
+        """`claude`: the home of Claude Code, whose transcripts the store points to. `cache`: where the copy
+        of a database may lie; without it none is read."""
         super().__init__(root)
         self._claude = claude
+        self._cache = cache
 
     @property
     def project(self) -> Path:
@@ -114,7 +118,7 @@ class LokiHome(PlainHome):
             return FileRule("read-only", _RECORD)
         if parts[-1] in _FOLDERS or "vectors" in parts or "episodic" in parts:
             return FileRule("read-only", _KEPT)
-        if re.match(r"memory\.db(?:-wal|-shm)?\Z", parts[-1]):
+        if _DATABASE.match(parts[-1]):
             return FileRule("read-only", _KEPT)
         return FileRule()
 
@@ -136,7 +140,20 @@ class LokiHome(PlainHome):
         return None if _RECORDS.holder(rel) else super().usage_key(root, rel)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
+        """A database is told from a copy with what its write-ahead log holds, and so not from `data`."""
+        if _DATABASE.match(rel.rpartition("/")[2]):
+            from reverie.homes.loki_database import told  # it brings sqlite along
+
+            return told(root.directory / rel, self._cache)
         return rendered(rel, data)
+
+    def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
+        """The patterns that stand in the store's database and in no file; none where there is no database."""
+        if not is_file(self.memory / "memory.db"):
+            return ()
+        from reverie.homes.loki_database import database_patterns
+
+        return database_patterns(self.memory, self._cache, problems)
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
         problems: list[str] = []

@@ -34,7 +34,14 @@ from reverie.homes.listing import Source
 from reverie.homes.loki import LokiHome
 from reverie.homes.loki_duplicates import repeated
 from reverie.homes.loki_names import namespaces
-from reverie.homes.loki_records import AntiPattern, errors_of, patterns_of, read_object, read_record
+from reverie.homes.loki_records import (
+    AntiPattern,
+    anti_patterns_of,
+    errors_of,
+    patterns_of,
+    read_object,
+    read_record,
+)
 from reverie.services.parts import HomeParts
 from reverie.services.record_changes import ABSENT, merged, resolution
 from reverie.services.records import RecordEdits
@@ -162,7 +169,10 @@ class FailureDesk:
         lessons.sort(key=lambda each: turns.get((each.lesson.path, each.lesson.index), last))
         return FailuresView(
             tuple(lessons),
-            anti_patterns_in(home.memory, problems),
+            (
+                *anti_patterns_in(home.memory, problems),
+                *anti_patterns_of(list(home.database_patterns(problems)), None),
+            ),
             tuple(alike),
             groups(crashes(home.crashes, problems)),
             on,
