@@ -52,6 +52,11 @@ def trouble(line: str) -> None:
     sys.stderr.write(" ".join(printable(line).split()) + "\n")
 
 
+def with_next_step(summary: str, next_step: str) -> str:
+    """Both; the sentence may hold the next step already."""
+    return summary if next_step in summary else f"{summary} {next_step}"
+
+
 def printable(text: str) -> str:
     """Untrusted text for a terminal: control characters and unpaired surrogates are shown escaped."""
     return "".join(

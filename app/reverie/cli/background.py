@@ -15,7 +15,7 @@ from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_text, printable
 
 if TYPE_CHECKING:
-    from reverie.cli.main import Session
+    from reverie.cli.session import Session
     from reverie.dream.run import RunResult
     from reverie.dream.sweep import SweepResult
 
@@ -69,10 +69,10 @@ def harvest(session: Session) -> int:
         print_text(f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}.")
         print_text(f"{printable(dream.summary)}\nRun {dream.run_id}: {dream.outcome}.")
     if not result.succeeded:
-        answers.trouble(_with_next_step(result.summary, result.next_step))
+        answers.trouble(answers.with_next_step(result.summary, result.next_step))
         return FAILED
     if dream is not None and not dream.succeeded:
-        answers.trouble(_with_next_step(dream.summary, dream.next_step))
+        answers.trouble(answers.with_next_step(dream.summary, dream.next_step))
         return FAILED
     return DONE
 
@@ -94,7 +94,7 @@ def _swept(result: SweepResult) -> int:
     failed = [run for run in result.runs if not run.result.succeeded]
     answers.trouble(
         f"{len(failed)} of {len(result.runs)} consolidations did not succeed. "
-        + _with_next_step(failed[0].result.summary, failed[0].result.next_step)
+        + answers.with_next_step(failed[0].result.summary, failed[0].result.next_step)
     )
     return FAILED
 
@@ -113,7 +113,3 @@ def _dream_json(result: RunResult) -> dict[str, Any]:
     body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
     told = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
     return {**body, **told, "costUsd": result.cost_usd}
-
-
-def _with_next_step(summary: str, next_step: str) -> str:
-    return summary if next_step in summary else f"{summary} {next_step}"

@@ -14,7 +14,7 @@ from reverie.context.view import ContextView, Entry, Gauge, Part
 from reverie.context.words import PARTS, notes, reason
 
 if TYPE_CHECKING:
-    from reverie.cli.main import Session
+    from reverie.cli.session import Session
 
 _MARKS = {"in": "in  ", "cut": "cut ", "out": "out "}
 

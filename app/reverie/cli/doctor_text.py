@@ -17,7 +17,7 @@ from reverie.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reverie.cli.main import Session
+    from reverie.cli.session import Session
 
 _MARKS = {"pass": "ok  ", "warn": "WARN", "fail": "FAIL"}
 

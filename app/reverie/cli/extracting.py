@@ -11,7 +11,7 @@ from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_tex
 from reverie.cli.background import interruptible
 
 if TYPE_CHECKING:
-    from reverie.cli.main import Session
+    from reverie.cli.session import Session
     from reverie.services.extracting import Candidate, ExtractProgress
 
 
@@ -43,8 +43,7 @@ def extract(session: Session) -> int:
         print_text(printable(result.summary))
     if result.succeeded:
         return DONE
-    step = result.next_step
-    answers.trouble(result.summary if step in result.summary else f"{result.summary} {step}")
+    answers.trouble(answers.with_next_step(result.summary, result.next_step))
     return FAILED
 
 

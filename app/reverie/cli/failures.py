@@ -20,7 +20,7 @@ from reverie.errors import Ambiguous, StoreError
 from reverie.homes.loki_names import STORE, memory_root
 
 if TYPE_CHECKING:
-    from reverie.cli.main import Session
+    from reverie.cli.session import Session
     from reverie.failures.crash import CrashGroup
     from reverie.failures.lessons import Lesson
 

@@ -7,12 +7,15 @@ count as use, a person's never do.
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from reverie.cli.answers import DONE, print_json_line
 from reverie.clock import is_time
 from reverie.errors import Conflict, MendableError, StoreError
 from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
@@ -21,7 +24,23 @@ from reverie.memory.listing import index_entries, scan_scope
 from reverie.memory.store import MemoryStore
 from reverie.services.parts import HomeParts
 
+if TYPE_CHECKING:
+    from reverie.cli.session import Session
+
 _ACTORS = ("agent", "user")
+
+
+def memory(session: Session) -> int:
+    """Answer the lines of stdin until it ends."""
+    clock = LineClock(session.clock)
+    parts = session.home(clock)
+    lines = MemoryLines(
+        parts, clock, workspace_id=session.arguments.workspace, project=session.arguments.project
+    )
+    source = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace", newline="\n")
+    for answer in lines.answer_all(source):
+        print_json_line(answer)
+    return DONE
 
 
 class LineClock:

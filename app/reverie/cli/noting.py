@@ -9,7 +9,7 @@ from reverie.cli.answers import DONE, FAILED, print_json, print_text, printable
 from reverie.cli.background import interruptible
 
 if TYPE_CHECKING:
-    from reverie.cli.main import Session
+    from reverie.cli.session import Session
     from reverie.services.parts import HomeParts
 
 _CHOICES = 50
@@ -35,9 +35,7 @@ def notes(session: Session) -> int:
             print_text(f"Run {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
     if outcome.succeeded:
         return DONE
-    # The sentence may hold the next step already.
-    step = "" if outcome.next_step in outcome.text else outcome.next_step
-    answers.trouble(" ".join(part for part in (outcome.text, step) if part))
+    answers.trouble(answers.with_next_step(outcome.text, outcome.next_step))
     return FAILED
 
 

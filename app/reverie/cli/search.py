@@ -8,7 +8,7 @@ from reverie.cli.answers import DONE, FAILED, print_json, print_text, printable,
 from reverie.errors import MendableError
 
 if TYPE_CHECKING:
-    from reverie.cli.main import Session
+    from reverie.cli.session import Session
     from reverie.services.search import Hit
 
 

@@ -9,7 +9,7 @@ from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_tex
 from reverie.errors import MendableError
 
 if TYPE_CHECKING:
-    from reverie.cli.main import Session
+    from reverie.cli.session import Session
     from reverie.services.traces import TraceDetail, TraceRow
 
 _QUOTED_CHARS = 2_000

@@ -18,7 +18,7 @@ from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json_line, print_text
 
 if TYPE_CHECKING:
-    from reverie.cli.main import Session
+    from reverie.cli.session import Session
     from reverie.services.host import HostStatus
     from reverie.services.parts import HomeParts
 

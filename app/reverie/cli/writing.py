@@ -9,7 +9,7 @@ from reverie.cli.answers import DONE, FAILED, print_json, print_text, printable
 from reverie.cli.background import interruptible
 
 if TYPE_CHECKING:
-    from reverie.cli.main import Session
+    from reverie.cli.session import Session
 
 
 def write(session: Session) -> int:

@@ -1,0 +1,110 @@
+"""`consolidate`, `runs`, `diff`, `revert`: a run by hand, what ran, what it changed, and taking it back."""
+
+from __future__ import annotations
+
+import sys
+
+from reverie.cli import answers
+from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_text, printable
+from reverie.cli.background import interruptible
+from reverie.cli.session import Session
+
+
+def consolidate(session: Session) -> int:
+    """One dream by hand; exit 1 where it did not come to pass."""
+    from reverie.dream.service import DreamRequest
+    from reverie.services.models import Models
+
+    arguments = session.arguments
+    parts = session.home()
+    context = session.context(parts)
+    models = Models(parts)
+    choice = models.choose(context, arguments.engine)
+    engine = models.engine(choice.engine, context, arguments.trigger)
+    with interruptible() as cancel:
+        result = parts.dreams.run(
+            DreamRequest(context, arguments.trigger, engine.name, arguments.dry_run), engine, cancel=cancel
+        )
+    if session.as_json:
+        told = {
+            "runId": result.run_id,
+            "outcome": result.outcome,
+            "reason": result.reason,
+            "dryRun": arguments.dry_run,
+            "engine": engine.name,
+            "costUsd": result.cost_usd,
+        }
+        body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
+        print_json({**body, **told})
+    elif result.succeeded:
+        print_table(answers.ops_rows(result.ops))
+        print_text(
+            f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}. "
+            f"{answers.spent_words(engine.name, result.usage, result.cost_usd)}"
+        )
+    if result.succeeded:
+        return DONE
+    answers.trouble(answers.with_next_step(result.summary, result.next_step))
+    return FAILED
+
+
+def show_runs(session: Session) -> int:
+    """The runs of a home, newest first."""
+    parts = session.home()
+    records = parts.runs.all(limit=session.arguments.limit)
+    if session.as_json:
+        print_json([record.as_json() for record in records])
+    else:
+        print_table(
+            (
+                record.id,
+                record.kind,
+                record.outcome
+                + (", reverted" if record.reverted else "")
+                + (", dry run" if record.dry_run else ""),
+                record.engine,
+                printable(record.summary),
+            )
+            for record in records
+        )
+    for problem in parts.runs.problems:
+        answers.trouble(problem)
+    return DONE
+
+
+def show_diff(session: Session) -> int:
+    """What a run changed, or would have changed."""
+    from reverie.memory.diff import unified
+    from reverie.services.workbench import Workbench
+
+    changes = Workbench(session.home()).run_changes(session.arguments.run)
+    diffs = [(change, unified(change.before, change.after, change.path.lstrip("/"))) for change in changes]
+    if session.as_json:
+        print_json([{"path": change.path, "note": change.note, "diff": text} for change, text in diffs])
+    elif diffs:
+        text = "".join(text for _change, text in diffs).rstrip("\n")
+        # Into a file or a pipe a diff goes as it is; a terminal must not obey what a memory says.
+        print_text(printable(text.expandtabs()) if sys.stdout.isatty() else text)
+    return DONE
+
+
+def revert(session: Session) -> int:
+    """Take a run back; exit 1 where somebody changed something since."""
+    result = session.home().reverter.revert(session.arguments.run)
+    if session.as_json:
+        print_json(
+            {
+                "runId": result.run_id,
+                "reverted": result.reverted,
+                "summary": result.summary,
+                "restored": list(result.restored),
+                "conflicts": list(result.conflicts),
+                "reason": "conflict" if result.conflicts else "",
+            }
+        )
+    else:
+        print_text(result.summary)
+    if result.conflicts:
+        answers.trouble(result.summary)
+        return FAILED
+    return DONE

@@ -1,0 +1,33 @@
+"""What the options of one invocation amount to."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from reverie.clock import Clock, fixed_clock, system_clock
+from reverie.profile import Profile
+
+if TYPE_CHECKING:
+    from reverie.homes.scopes import ScopeContext
+    from reverie.services.parts import HomeParts
+
+
+class Session:
+    """What the options of one invocation amount to."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.as_json: bool = arguments.json
+        self.profile = Profile.under(arguments.profile) if arguments.profile else Profile.default()
+        self.clock: Clock = system_clock if arguments.now is None else fixed_clock(arguments.now)
+
+    def home(self, clock: Clock | None = None) -> HomeParts:
+        from reverie.cli.context import the_home
+
+        return the_home(self.arguments.home, self.profile, clock or self.clock)
+
+    def context(self, parts: HomeParts) -> ScopeContext:
+        from reverie.cli.context import the_context
+
+        return the_context(parts, self.arguments.workspace, self.arguments.project)
