@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from system_libraries import WINDOW_PACKAGES, debian_packages, libraries_message, qt_misses
@@ -78,6 +79,8 @@ def venv_version(venv: Path) -> tuple[int, ...]:
 def child_environment(environ: Mapping[str, str], *, linux: bool | None = None) -> dict[str, str]:
     """What the programs that this file starts see."""
     unwanted = {"PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "__PYVENV_LAUNCHER__"}
+    # Each of the many processes that the tests start would compile what has changed since the set-up.
+    unwanted.add("PYTHONDONTWRITEBYTECODE")
     child = {name: value for name, value in environ.items() if name not in unwanted}
     child["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
     locale = next((child[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if child.get(name)), "C")
@@ -97,6 +100,13 @@ def stamp_of(files: Iterable[Path], *facts: str) -> str:
 
 def step(title: str, command: Sequence[str | Path], *, cwd: Path = ROOT) -> bool:
     """Run one command: one line if it went well, its whole output if not."""
+    went_well, sentence = quietly(title, command, cwd=cwd)
+    say(sentence)
+    return went_well
+
+
+def quietly(title: str, command: Sequence[str | Path], *, cwd: Path = ROOT) -> tuple[bool, str]:
+    """`step` without a word: whether the command went well, and what to say of it."""
     began = time.monotonic()
     done = subprocess.run(
         [str(part) for part in command],
@@ -112,11 +122,9 @@ def step(title: str, command: Sequence[str | Path], *, cwd: Path = ROOT) -> bool
     )
     took = time.monotonic() - began
     if done.returncode == 0:
-        say(f"  ok      {title} ({took:.1f} s)")
-        return True
+        return True, f"  ok      {title} ({took:.1f} s)"
     words = shlex.join(str(part) for part in command)
-    say(f"  FAILED  {title} ({took:.1f} s): {words}\n{done.stdout.rstrip()}")
-    return False
+    return False, f"  FAILED  {title} ({took:.1f} s): {words}\n{done.stdout.rstrip()}"
 
 
 def must(title: str, command: Sequence[str | Path], advice: str) -> None:
@@ -260,17 +268,26 @@ def test(arguments: Sequence[str]) -> int:
     checks = {
         "ruff check": ["-m", "ruff", "check", "--quiet", "."],
         "ruff format --check": ["-m", "ruff", "format", "--check", "--quiet", "."],
-        "mypy --strict": ["-m", "mypy"],
         "floors": ["-c", floors],
     }
     failed = [title for title, words in checks.items() if not step(title, [python, *words])]
-    words = pytest_arguments(arguments)
-    spread = [] if any(word.startswith(("-n", "-p", "--pdb")) for word in words) else ["-n", "auto"]
-    command = [str(python), "-m", "pytest", *spread, *words]
-    code = subprocess.call(command, cwd=ROOT, env=child_environment(os.environ), stdin=subprocess.DEVNULL)
+    # Without a cache mypy takes half a minute on one core; the tests are collected on the other meanwhile.
+    with ThreadPoolExecutor(1) as pool:
+        types = pool.submit(quietly, "mypy --strict", [python, "-m", "mypy"])
+        code = run_tests(python, arguments)
+        well_typed, sentence = types.result()
+    say(sentence)
+    failed += [] if well_typed else ["mypy --strict"]
     if failed:
         say(f"FAILED: {', '.join(failed)} (see above)")
     return 1 if failed else code
+
+
+def run_tests(python: Path, arguments: Sequence[str]) -> int:
+    words = pytest_arguments(arguments)
+    spread = [] if any(word.startswith(("-n", "-p", "--pdb")) for word in words) else ["-n", "auto"]
+    command = [str(python), "-m", "pytest", *spread, *words]
+    return subprocess.call(command, cwd=ROOT, env=child_environment(os.environ), stdin=subprocess.DEVNULL)
 
 
 def bench(arguments: Sequence[str]) -> int:

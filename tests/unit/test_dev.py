@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import tomllib
 from pathlib import Path
 
@@ -266,6 +267,30 @@ def test_a_failed_step_shows_its_whole_output(capsys: pytest.CaptureFixture[str]
 def test_a_step_that_went_well_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert dev.step("a step", [sys.executable, "-c", "print('noise')"])
     assert re.fullmatch(r"  ok      a step \(\d+\.\d s\)\n", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(("types", "tests", "code"), [(0, 0, 0), (1, 0, 1), (0, 5, 5), (1, 5, 1)])
+def test_the_check_fails_when_the_types_or_the_tests_do_which_run_side_by_side(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], types: int, tests: int, code: int
+) -> None:
+    both = threading.Barrier(2)
+
+    def quietly(title: str, _command: object) -> tuple[bool, str]:
+        both.wait(60)
+        return types == 0, f"said of {title}"
+
+    def run_tests(_python: Path, _arguments: object) -> int:
+        both.wait(60)
+        return tests
+
+    monkeypatch.setattr(dev, "set_up", lambda: Path("python"))
+    monkeypatch.setattr(dev, "step", lambda *_: True)
+    monkeypatch.setattr(dev, "quietly", quietly)
+    monkeypatch.setattr(dev, "run_tests", run_tests)
+    assert dev.main(["test"]) == code
+    shown = capsys.readouterr().err
+    assert "said of mypy" in shown
+    assert ("FAILED: mypy" in shown) == bool(types)
 
 
 def test_it_starts_from_a_bare_python_without_the_environment() -> None:
