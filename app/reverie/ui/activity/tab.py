@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QSize, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -30,16 +30,15 @@ from reverie.ui.memory.heading import EmptyPage
 from reverie.ui.panes import Panes
 from reverie.ui.search_field import SearchField
 from reverie.ui.shown import as_tooltip
+from reverie.ui.tab_page import TabPage
 from reverie.ui.theme import GAP, MARGIN
 
 SIDE_BY_SIDE = 720
-NARROWEST = 320
 
 
-class ActivityTab(QWidget):
-    """`shown()`: it came to the front; `review(run id)`, `doctor()` and `debug(bool)` ask."""
+class ActivityTab(TabPage):
+    """`review(run id)`, `doctor()` and `debug(bool)` ask."""
 
-    shown = Signal()
     review = Signal(str)
     doctor = Signal()
     debug = Signal(bool)
@@ -151,16 +150,9 @@ class ActivityTab(QWidget):
 
     # Width
 
-    def minimumSizeHint(self) -> QSize:
-        return QSize(NARROWEST, super().minimumSizeHint().height())
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.splitter.turn(event.size().width())
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.shown.emit()
 
 
 class DecisionDetail(QWidget):

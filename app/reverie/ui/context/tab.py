@@ -5,17 +5,13 @@ Shows what it is given and asks by signal; `context.control` gathers and puts to
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLabel,
     QSlider,
-    QSplitter,
-    QStackedWidget,
-    QTabBar,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,30 +25,26 @@ from reverie.ui.context.entry_list import EntryList
 from reverie.ui.context.loaded_text import LoadedText
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel, embolden
-from reverie.ui.memory.bars import MessageBar
-from reverie.ui.memory.heading import EmptyPage
+from reverie.ui.labels import WrapLabel
+from reverie.ui.panes import pane
+from reverie.ui.part_tab import PartTab
 from reverie.ui.theme import GAP, MARGIN, UNIT
 
-NARROWEST = 320
 MOST_DAYS = 28
 
 
-class ContextTab(QWidget):
-    """`shown()`: it came to the front. `days_wanted(int)`: the clock was moved so many days ahead.
+class ContextTab(PartTab):
+    """`days_wanted(int)`: the clock was moved so many days ahead.
     `pin_wanted(str, bool)` and `open_wanted(str)`: of a memory path."""
 
-    shown = Signal()
     days_wanted = Signal(int)
     pin_wanted = Signal(str, bool)
     open_wanted = Signal(str)
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(icons, "context-message", "preview", parent)
         self.view: ContextView | None = None
         self._text_of: tuple[str, str] | None = None
-        self.title = WrapLabel()
-        embolden(self.title, 1.15)
         self.since = WrapLabel()
         self.clock_name = QLabel(self.tr("As of:"))
         self.clock = QSlider(Qt.Orientation.Horizontal)
@@ -64,11 +56,6 @@ class ContextTab(QWidget):
         self.clock.setToolTip(self.tr("What would be loaded later, if nothing was used in between"))
         self.clock_says = QLabel()
         self.clock_name.setBuddy(self.clock)
-        self.message = MessageBar(icons, "context-message")
-        self.bar = QTabBar()
-        self.bar.setDrawBase(False)
-        self.bar.setExpanding(False)
-        self.bar.setUsesScrollButtons(True)
         self.bar.setAccessibleName(self.tr("Parts of the context"))
         self.gauges = QWidget()
         self._gauge_row = FlowLayout(self.gauges, gap=MARGIN)
@@ -83,8 +70,7 @@ class ContextTab(QWidget):
         self.open.say(self.tr("Open"), self.tr("Show the selected memory in the editor"))
         self.copy = FitPushButton()
         self.copy.say(self.tr("Copy the text"), self.tr("Copy this part as it is loaded"))
-        self.nothing = EmptyPage(icons, "preview")
-        self._lay_out()
+        self._arrange()
         self.bar.currentChanged.connect(self._show_part)
         self.only.toggled.connect(self._show_part)
         self.list.picked.connect(self._on_picked)
@@ -95,7 +81,7 @@ class ContextTab(QWidget):
         self.copy.clicked.connect(self._on_copy)
         self.forget()
 
-    def _lay_out(self) -> None:
+    def _arrange(self) -> None:
         time = QHBoxLayout()
         time.setSpacing(GAP)
         time.addWidget(self.clock_name)
@@ -105,49 +91,16 @@ class ContextTab(QWidget):
         self._time = QWidget()
         time.setContentsMargins(0, 0, 0, 0)
         self._time.setLayout(time)
-        head = QVBoxLayout()
-        head.setContentsMargins(MARGIN, MARGIN, MARGIN, UNIT)
-        head.setSpacing(UNIT)
-        for row in (self.title, self.since, self._time):
-            head.addWidget(row)
-        below = QVBoxLayout()
-        below.setContentsMargins(MARGIN, UNIT, MARGIN, UNIT)
-        below.setSpacing(UNIT)
-        below.addWidget(self.gauges)
-        below.addWidget(self.note)
-        buttons = FlowLayout(gap=GAP)
-        for button in (self.pin, self.open, self.copy, self.only):
-            buttons.addWidget(button)
-        below.addLayout(buttons)
-        self.list.setFrameShape(EntryList.Shape.NoFrame)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.addWidget(self.list)
-        # Below the list, which would else move away under the pointer.
-        told = QWidget()
-        lower = QVBoxLayout(told)
-        lower.setContentsMargins(0, 0, 0, 0)
-        lower.setSpacing(0)
         self.marks.setContentsMargins(MARGIN, UNIT, MARGIN, UNIT)
-        lower.addWidget(self.marks)
-        lower.addWidget(self.text, 1)
-        self.splitter.addWidget(told)
-        self.splitter.setSizes([300, 300])
-        self.splitter.setChildrenCollapsible(False)
-        page = QWidget()
-        outer = QVBoxLayout(page)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addLayout(head)
-        outer.addWidget(self.message)
-        outer.addWidget(self.bar)
-        outer.addLayout(below)
-        outer.addWidget(self.splitter, 1)
-        self.pages = QStackedWidget()
-        self.pages.addWidget(self.nothing)
-        self.pages.addWidget(page)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self.pages)
+        # The marks stand below the list, which would else move away under the pointer.
+        self.lay_out(
+            (self.since, self._time),
+            (self.gauges, self.note),
+            (self.pin, self.open, self.copy, self.only),
+            self.list,
+            pane(self.marks, self.text, grows=self.text, gap=0),
+            (300, 300),
+        )
 
     # What is known
 
@@ -161,7 +114,7 @@ class ContextTab(QWidget):
                 "Select a workspace or a project at the left: what its agent would be told shows here."
             ),
         )
-        self.pages.setCurrentIndex(0)
+        self.turn_to(self.nothing)
 
     def show_view(self, view: ContextView, place: str, *, drafts: int = 0) -> None:
         """The context of what is called `place`; `drafts`: so many unsaved texts are counted in it."""
@@ -173,7 +126,7 @@ class ContextTab(QWidget):
         self._show_bar(view)
         self._time.setVisible(view.part("hot-set") is not None or view.part("lessons") is not None)
         self.clock_says.setText(words.in_days(self.clock.value()))
-        self.pages.setCurrentIndex(1)
+        self.turn_to(self.page)
         self._show_part()
 
     def show_since(self, since: Since | None, now: int) -> None:
@@ -287,10 +240,3 @@ class ContextTab(QWidget):
     def _on_copy(self) -> None:
         if self.part is not None:
             QGuiApplication.clipboard().setText(self.part.text)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(NARROWEST, super().minimumSizeHint().height())
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.shown.emit()

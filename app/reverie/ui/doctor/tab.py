@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QCheckBox, QProgressBar, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from reverie.doctor.findings import first_cause
@@ -22,19 +22,17 @@ from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage
 from reverie.ui.shown import visible
+from reverie.ui.tab_page import TabPage
 from reverie.ui.theme import GAP, MARGIN, UNIT
 
 if TYPE_CHECKING:
     from reverie.doctor.findings import Finding
 
-NARROWEST = 320
 
-
-class DoctorTab(QWidget):
-    """`shown()`: it came to the front; `examine(bool)`: look again, with a real test of the model or without;
+class DoctorTab(TabPage):
+    """`examine(bool)`: look again, with a real test of the model or without;
     `fix(str)`: mend this check."""
 
-    shown = Signal()
     examine = Signal(bool)
     fix = Signal(str)
 
@@ -170,10 +168,3 @@ class DoctorTab(QWidget):
             for finding in self._findings
         ]
         QGuiApplication.clipboard().setText("\n".join(lines))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(NARROWEST, super().minimumSizeHint().height())
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.shown.emit()

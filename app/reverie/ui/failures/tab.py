@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
+from PySide6.QtCore import QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
-    QSplitter,
-    QStackedWidget,
-    QTabBar,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,24 +25,20 @@ from reverie.ui.buttons import FitPushButton
 from reverie.ui.failures import words
 from reverie.ui.failures.row_list import RowList
 from reverie.ui.failures.words import PartKey, Row
-from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
-from reverie.ui.labels import WrapLabel, embolden
-from reverie.ui.memory.bars import MessageBar
-from reverie.ui.memory.heading import EmptyPage
+from reverie.ui.labels import WrapLabel
+from reverie.ui.part_tab import PartTab
 from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP, MARGIN, UNIT
+from reverie.ui.theme import GAP
 
-NARROWEST = 320
 PARTS: tuple[PartKey, ...] = ("lessons", "avoid", "crashes")
 _SHOWN_PROBLEMS = 20
 
 
-class FailuresTab(QWidget):
-    """`shown()`: it came to the front. `resolve_wanted(LessonView)`, `merge_wanted(Repeated)`;
+class FailuresTab(PartTab):
+    """`resolve_wanted(LessonView)`, `merge_wanted(Repeated)`;
     `open_wanted(str)`: a file below the memory root; `transcript_wanted(str)`: a source's id."""
 
-    shown = Signal()
     resolve_wanted = Signal(object)
     merge_wanted = Signal(object)
     open_wanted = Signal(str)
@@ -58,18 +50,11 @@ class FailuresTab(QWidget):
         parent: QWidget | None = None,
         opener: Callable[[QUrl], bool] = QDesktopServices.openUrl,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(icons, "failures-message", "check", parent)
         self._opener = opener
         self._now = 0
         self.view: FailuresView | None = None
-        self.title = WrapLabel()
-        embolden(self.title, 1.15)
         self.state = WrapLabel()
-        self.message = MessageBar(icons, "failures-message")
-        self.bar = QTabBar()
-        self.bar.setDrawBase(False)
-        self.bar.setExpanding(False)
-        self.bar.setUsesScrollButtons(True)
         self.bar.setAccessibleName(self.tr("Kinds of failures"))
         for _key in PARTS:
             self.bar.addTab("")
@@ -102,12 +87,11 @@ class FailuresTab(QWidget):
         )
         self.copy = FitPushButton()
         self.copy.say(self.tr("Copy the text"), self.tr("Copy the details as they stand below"))
-        self.nothing = EmptyPage(icons, "check")
-        self._lay_out()
+        self._arrange()
         self._connect()
         self.forget()
 
-    def _lay_out(self) -> None:
+    def _arrange(self) -> None:
         goal = QHBoxLayout()
         goal.setContentsMargins(0, 0, 0, 0)
         goal.setSpacing(GAP)
@@ -115,41 +99,14 @@ class FailuresTab(QWidget):
         goal.addWidget(self.goal, 1)
         self._goal_row = QWidget()
         self._goal_row.setLayout(goal)
-        head = QVBoxLayout()
-        head.setContentsMargins(MARGIN, MARGIN, MARGIN, UNIT)
-        head.setSpacing(UNIT)
-        for row in (self.title, self.state):
-            head.addWidget(row)
-        below = QVBoxLayout()
-        below.setContentsMargins(MARGIN, UNIT, MARGIN, UNIT)
-        below.setSpacing(UNIT)
-        below.addWidget(self._goal_row)
-        below.addWidget(self.none)
-        buttons = FlowLayout(gap=GAP)
-        for button in (self.resolve, self.merge, self.other, self.open, self.transcript, self.copy):
-            buttons.addWidget(button)
-        below.addLayout(buttons)
-        self.list.setFrameShape(RowList.Shape.NoFrame)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.addWidget(self.list)
-        self.splitter.addWidget(self.text)
-        self.splitter.setSizes([320, 280])
-        self.splitter.setChildrenCollapsible(False)
-        page = QWidget()
-        outer = QVBoxLayout(page)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addLayout(head)
-        outer.addWidget(self.message)
-        outer.addWidget(self.bar)
-        outer.addLayout(below)
-        outer.addWidget(self.splitter, 1)
-        self.pages = QStackedWidget()
-        for each in (QWidget(), self.nothing, page):  # blank until it was looked at
-            self.pages.addWidget(each)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self.pages)
+        self.lay_out(
+            (self.state,),
+            (self._goal_row, self.none),
+            (self.resolve, self.merge, self.other, self.open, self.transcript, self.copy),
+            self.list,
+            self.text,
+            (320, 280),
+        )
 
     def _connect(self) -> None:
         self.bar.currentChanged.connect(self._show_part)
@@ -170,7 +127,7 @@ class FailuresTab(QWidget):
         self.view = None
         self.message.clear()
         self.goal.clear()
-        self.pages.setCurrentIndex(0)
+        self.turn_to(self.blank)
 
     def show_view(self, view: FailuresView, now: int) -> None:
         """Show what there is; what is selected stays so. `now` in ms."""
@@ -185,9 +142,9 @@ class FailuresTab(QWidget):
         if not (view.lessons or view.anti_patterns or view.repeated or view.crashes):
             sentence = self.tr("What a failed iteration leaves for the next one shows here.")
             self.nothing.say(self.tr("Nothing has failed here yet"), f"{sentence} {words.state(view)}")
-            self.pages.setCurrentIndex(1)
+            self.turn_to(self.nothing)
             return
-        self.pages.setCurrentIndex(2)
+        self.turn_to(self.page)
         self._show_part()
 
     @property
@@ -303,10 +260,3 @@ class FailuresTab(QWidget):
     @Slot()
     def _on_copy(self) -> None:
         QGuiApplication.clipboard().setText(self.text.toPlainText())
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(NARROWEST, super().minimumSizeHint().height())
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.shown.emit()
