@@ -304,3 +304,15 @@ def test_a_run_that_ends_while_another_workspace_is_shown_says_whose_it_was(
     assert driver.footer.panel.result.text.startswith("409 retry loop: ")
     driver.footer.panel.result.button("review").click()
     driver.until(lambda: driver.tab.dreams.review_dialog.is_read)
+
+
+def test_a_home_without_any_workspace_is_consolidated_as_it_is(windows: Windows, tmp_path: Path) -> None:
+    home = tmp_path / ".mux"
+    notes = home / "memory" / "global"
+    notes.mkdir(parents=True)
+    (home / "config.json").write_text('{"projects": []}')
+    for name in ("build.md", "build-copy.md"):
+        (notes / name).write_text("---\ndescription: Build commands\n---\n\nUse make test for the tests.\n")
+    driver = windows.open(home)
+    assert driver.consolidate() == "completed"
+    driver.until(lambda: len(driver.paths(Scope.GLOBAL)) == 1)

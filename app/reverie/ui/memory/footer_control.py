@@ -97,7 +97,9 @@ class FooterControl(QObject):
         if session is None or session.context is None or not self._available:
             return self.tr("not available")
         keeps_records = session.workbench.parts.home.records() is not None
-        if session.context.workspace_id is None and not keeps_records:
+        # A home that has none is consolidated as it is, or by project, as the command does.
+        has_workspaces = any(project.workspaces for project in session.info.contents.projects)
+        if session.context.workspace_id is None and has_workspaces and not keeps_records:
             return self.tr("select a workspace")
         running = session.status.running if session.status is not None else None
         if running is not None and not is_ours(running.owner.pid):
