@@ -223,7 +223,7 @@ def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
     driver.until(lambda: bool(runs.runs.runs))
     yield "runs", runs
     runs.close()
-    asked = driver.session.workbench.consent_needed(driver.session.context, "ollama:qwen3:8b")
+    asked = driver.session.workbench.models.consent_needed(driver.session.context, "ollama:qwen3:8b")
     if asked is not None:
         consent = ConsentDialog(asked, "ollama:qwen3:8b", window)
         consent.show()

@@ -54,7 +54,7 @@ class Asked:
 
 def far_away(driver: Driver) -> None:
     """As if the server were on another machine."""
-    driver.session.workbench.models_desk._destination = lambda engine: (
+    driver.session.workbench.models._destination = lambda engine: (
         "" if engine == "rules" else "https://model.example"
     )
 

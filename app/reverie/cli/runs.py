@@ -75,9 +75,9 @@ def show_runs(session: Session) -> int:
 def show_diff(session: Session) -> int:
     """What a run changed, or would have changed."""
     from reverie.memory.diff import unified
-    from reverie.services.workbench import Workbench
+    from reverie.services.reviews import ReviewDesk
 
-    changes = Workbench(session.home()).run_changes(session.arguments.run)
+    changes = ReviewDesk(session.home()).changes(session.arguments.run)
     diffs = [(change, unified(change.before, change.after, change.path.lstrip("/"))) for change in changes]
     if session.as_json:
         print_json([{"path": change.path, "note": change.note, "diff": text} for change, text in diffs])

@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING
 
 from reverie.errors import Unavailable
 from reverie.homes.listing import HomeContents
-from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 
 if TYPE_CHECKING:
     from reverie.homes.base import Home
     from reverie.services.parts import HomeParts
 
 _WORKSPACE = "workspace/"
+
+
+def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
+    """The roots that a context shows, of the scopes that are there."""
+    roots = []
+    for scope in Scope:
+        with contextlib.suppress(ScopeUnavailable):
+            roots.append(home.scope_root(context, scope))
+    return roots
 
 
 def shown_contexts(parts: HomeParts, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:

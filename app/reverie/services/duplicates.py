@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reverie.errors import StoreError, Unavailable
-from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.line_union import lost_lines, union
 from reverie.memory.paths import utf16_key
 from reverie.memory.scanning import NameScanner, read_rel
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import UNUSED
-from reverie.services.contexts import Contexts
+from reverie.services.contexts import Contexts, roots_of
 from reverie.services.duplicate_finding import DuplicateFile as DuplicateFile
 from reverie.services.duplicate_finding import DuplicateGroup as DuplicateGroup
 from reverie.services.duplicate_finding import Finder, Patient, ReadNote
@@ -134,15 +134,7 @@ class DuplicateDesk:
 
     def _roots(self, context: ScopeContext | None) -> list[ScopeRoot]:
         home = self._parts.home
-        if context is None:
-            return list(home.roots())
-        roots = []
-        for scope in Scope:
-            try:
-                roots.append(home.scope_root(context, scope))
-            except ScopeUnavailable:
-                continue
-        return roots
+        return list(home.roots()) if context is None else roots_of(home, context)
 
     def _read(
         self, roots: Sequence[ScopeRoot], progress: Callable[[Progress], None], check: Callable[[], None]

@@ -12,13 +12,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from reverie.services.status import run_summary, run_view
 from reverie.services.views import (
     DreamProgress,
+    FileChange,
     ReviewFile,
     ReviewGroup,
     ReviewHunk,
     ReviewView,
-    RunSummary,
     RunView,
 )
 
@@ -40,11 +41,26 @@ def check_selection(review: ReviewView, selection: Selection) -> Mapping[str, st
 
 
 class ReviewDesk:
-    """Where the runs of one home are looked through. `summarise` makes a record what lists show of it."""
+    """Where the runs of one home are looked through."""
 
-    def __init__(self, parts: HomeParts, summarise: Callable[[RunRecord], RunSummary]) -> None:
+    def __init__(self, parts: HomeParts) -> None:
         self._parts = parts
-        self._summarise = summarise
+
+    def changes(self, run_id: str) -> tuple[FileChange, ...]:
+        """What a run changed, or would have changed (dry run, held), file by file."""
+        record = self._parts.runs.load(run_id)
+        transaction = self._parts.transaction_for(run_id, "review")
+        journal = transaction.load()
+        notes = _notes(record)
+        return tuple(
+            FileChange(
+                intent.path,
+                transaction.images.get(intent.before),
+                transaction.images.get(intent.after),
+                notes.get(intent.path, ""),
+            )
+            for intent in (journal.intents if journal is not None else ())
+        )
 
     def review(self, run_id: str) -> ReviewView:
         """Any run, also an old one or one that was applied. Raises `StoreError` for a run that does not exist
@@ -54,7 +70,7 @@ class ReviewDesk:
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
         return ReviewView(
-            run=self._summarise(loaded.run),
+            run=run_summary(loaded.run),
             groups=tuple(_group(group) for group in loaded.review.groups),
             refused=tuple(_refused(op) for op in loaded.run.ops if not came_to_pass(op)),
             can_apply=not loaded.why_not,
@@ -74,16 +90,7 @@ class ReviewDesk:
         from reverie.dream.apply import ApplyService
 
         service = ApplyService(self._parts.dream_dependencies)
-        result = service.apply(run_id, selection, cancel=cancel, progress=progress)
-        return RunView(
-            result.run_id,
-            result.outcome,
-            result.summary,
-            result.reason,
-            result.next_step,
-            result.ops,
-            result.record,
-        )
+        return run_view(service.apply(run_id, selection, cancel=cancel, progress=progress))
 
 
 def _group(group: ReviewedGroup) -> ReviewGroup:
@@ -169,3 +176,12 @@ def _readable(text: str) -> str:
 def _refused(op: Mapping[str, Any]) -> str:
     where = f"{op['path']} to {op['newPath']}" if op.get("newPath") else op["path"]
     return f"{op['command']} {where}: {op.get('note') or 'not applied'}"
+
+
+def _notes(record: RunRecord) -> dict[str, str]:
+    """The last word of the run's journal on each path."""
+    notes: dict[str, str] = {}
+    for op in record.ops:
+        verb = f"{op['command']} {op.get('newPath', '')}".strip()
+        notes[op["path"]] = f"{verb}: {op['note']}" if op.get("note") else verb
+    return notes

@@ -13,10 +13,11 @@ from reverie.dream.service import dream_lease_name
 from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.services.parts import HomeParts
 from reverie.services.spending import cost_of, month_start, spent_by_scope
-from reverie.services.views import CoverageRow, HarvestRow, RunSummary, Spent, StatusView
+from reverie.services.views import CoverageRow, HarvestRow, RunSummary, RunView, Spent, StatusView
 
 if TYPE_CHECKING:
     from reverie.dream.coverage import Status
+    from reverie.dream.run import RunResult
     from reverie.runs.record import RunRecord
 
 RECENT_RUNS = 100
@@ -39,6 +40,21 @@ def status_view(parts: HomeParts, context: ScopeContext) -> StatusView:
         problems=shown.problems,
         spent=_spent(parts, context),
         agent=parts.home.agent_status(context),
+    )
+
+
+def run_view(result: RunResult) -> RunView:
+    """What a person is told of a run that ended."""
+    return RunView(
+        result.run_id,
+        result.outcome,
+        result.summary,
+        result.reason,
+        result.next_step,
+        result.ops,
+        result.record,
+        result.usage,
+        result.cost_usd,
     )
 
 

@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reverie.errors import StoreError
-from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.memory.blame import blame
 from reverie.memory.companion_places import companion_place, is_of_companions
 from reverie.memory.diff import is_binary, unified
 from reverie.memory.history_log import Cursor, LogEntry, Place
 from reverie.memory.paths import ROOT, memory_path, utf16_key
 from reverie.services.companions import kept_file
+from reverie.services.contexts import roots_of
 from reverie.services.parts import rooted_files
 from reverie.services.timeline_disk import OnDisk, files_at, inner_of, joined, name_problem
 from reverie.services.timeline_views import (
@@ -313,7 +314,7 @@ class TimelineDesk:
     def _destination(self, target: Target, state: State) -> Place:
         if any(True for _ in self._on_disk(target.place, _never)) or state.place == target.place:
             return target.place
-        reachable = {root.key for root in self._roots(target.context)}
+        reachable = {root.key for root in roots_of(self._parts.home, target.context)}
         return state.place if state.place.key in reachable else target.place
 
     # What is where
@@ -321,15 +322,6 @@ class TimelineDesk:
     @property
     def _history(self) -> History:
         return self._parts.snapshots.history
-
-    def _roots(self, context: ScopeContext) -> list[ScopeRoot]:
-        found = []
-        for scope in Scope:
-            try:
-                found.append(self._parts.home.scope_root(context, scope))
-            except ScopeUnavailable:
-                continue
-        return found
 
     def _root(self, key: str) -> ScopeRoot | None:
         beside = self._beside.get(key)

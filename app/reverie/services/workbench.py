@@ -13,7 +13,6 @@ Failure: `MendableError` for what a person can mend; anything else is a bug and 
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
@@ -22,21 +21,17 @@ from typing import TYPE_CHECKING
 
 from reverie.files.coalesce import Changes
 from reverie.homes.listing import Companion
-from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import Usage
 from reverie.services.parts import HomeParts
 from reverie.services.views import (
-    ConsentView,
     DreamProgress,
-    FileChange,
     FileText,
     HandChange,
     HomeInfo,
     MemoryView,
-    ModelsView,
-    ProbeLine,
     Relevance,
     RevertView,
     ReviewView,
@@ -50,7 +45,6 @@ if TYPE_CHECKING:
     from reverie.dream.review import Selection
     from reverie.files.watch import Watcher, WatchTarget
     from reverie.memory.search_update import Watcher as SearchWatcher
-    from reverie.runs.record import RunRecord
     from reverie.services.companions import CompanionFiles
     from reverie.services.duplicates import DuplicateDesk
     from reverie.services.extracting import ExtractDesk
@@ -240,51 +234,17 @@ class Workbench:
         """One dream by hand; blocks until it has its outcome. `engine`: `auto`, `rules` or `PROVIDER:MODEL`.
         Raises `StoreError` (reason "consent") for a destination that nobody has agreed to."""
         from reverie.dream.service import DreamRequest
+        from reverie.services.status import run_view
 
-        engine = self.models_desk.choose(context, engine).engine
-        self.models_desk.require_consent(engine)
+        engine = self.models.choose(context, engine).engine
+        self.models.require_consent(engine)
         result = self.parts.dreams.run(
             DreamRequest(context, "manual", engine, dry_run),
-            self.models_desk.engine(engine, context, "manual"),
+            self.models.engine(engine, context, "manual"),
             cancel=cancel,
             progress=progress,
         )
-        return RunView(
-            result.run_id,
-            result.outcome,
-            result.summary,
-            result.reason,
-            result.next_step,
-            result.ops,
-            result.record,
-            result.usage,
-            result.cost_usd,
-        )
-
-    def models(self, context: ScopeContext | None = None) -> ModelsView:
-        """What the button will use, and the services there are. Blocks on the keyring."""
-        return self.models_desk.view(context)
-
-    def test_model(self, name: str) -> tuple[ProbeLine, ...]:
-        """One real tool call to `PROVIDER:MODEL`, told in words."""
-        return self.models_desk.test(name)
-
-    def local_servers(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-        """`(provider, base URL, models)` of the model servers on this machine."""
-        return self.models_desk.local_servers()
-
-    def set_key(self, provider: str, key: str) -> None:
-        self.models_desk.set_key(provider, key)
-
-    def forget_key(self, provider: str) -> None:
-        self.models_desk.forget_key(provider)
-
-    def consent_needed(self, context: ScopeContext, engine: str) -> ConsentView | None:
-        """What would leave this machine, while nobody has agreed to it."""
-        return self.models_desk.consent_needed(context, engine)
-
-    def give_consent(self, context: ScopeContext, engine: str) -> None:
-        self.models_desk.give_consent(engine)
+        return run_view(result)
 
     def settings(self) -> Settings:
         """The settings as the file has them now."""
@@ -303,25 +263,9 @@ class Workbench:
 
         return tuple(run_summary(record) for record in self.parts.runs.all(limit=limit))
 
-    def run_changes(self, run_id: str) -> tuple[FileChange, ...]:
-        """What a run changed, or would have changed (dry run, held), file by file."""
-        record = self.parts.runs.load(run_id)
-        transaction = self.parts.transaction_for(run_id, "review")
-        journal = transaction.load()
-        notes = _notes(record)
-        return tuple(
-            FileChange(
-                intent.path,
-                transaction.images.get(intent.before),
-                transaction.images.get(intent.after),
-                notes.get(intent.path, ""),
-            )
-            for intent in (journal.intents if journal is not None else ())
-        )
-
     def review(self, run_id: str) -> ReviewView:
         """A run to look through, group by group; any run, also one that cannot be applied (any more)."""
-        return self._reviews.review(run_id)
+        return self.reviews.review(run_id)
 
     def apply_review(
         self,
@@ -332,7 +276,7 @@ class Workbench:
         cancel: threading.Event,
     ) -> RunView:
         """Apply what was chosen of a preview or a held run; blocks until that has its outcome."""
-        return self._reviews.apply(run_id, selection, progress=progress, cancel=cancel)
+        return self.reviews.apply(run_id, selection, progress=progress, cancel=cancel)
 
     def revert(self, run_id: str) -> RevertView:
         """Undo a run, three-way. Raises `MendableError` when there is nothing to undo."""
@@ -356,60 +300,16 @@ class Workbench:
         return watcher
 
     def watch_targets(self, context: ScopeContext | None = None) -> tuple[WatchTarget, ...]:
-        """The watched set: every memory root (those of `context` also while they do not exist yet), their
-        parents, sidecars, companions, the records and traces of runs, and what was decided."""
-        from reverie.files.watch import WatchTarget
-        from reverie.services.companions import companion_targets
+        """See `services.watching`."""
+        from reverie.services.watching import watch_targets
 
-        home = self.parts.home
-        targets = {root.directory: WatchTarget(root.directory, recursive=True) for root in home.roots()}
-        for root in self._roots(context) if context is not None else ():
-            targets.setdefault(root.directory, WatchTarget(root.directory, recursive=True))
-        places = [
-            WatchTarget(place.directory, recursive=False, only=place.names)
-            for place in home.watched()
-            # A root is watched without its hidden names; who names some wants them, too.
-            if place.directory not in targets or any(name.startswith(".") for name in place.names)
-        ]
-        if context is not None:
-            seen = {target.path for target in (*targets.values(), *places)}
-            places += companion_targets(home.companions(context), seen)
-        own = (self.parts.profile.runs(self.home_id), self.parts.profile.traces(self.home_id))
-        activity = self.parts.profile.activity(self.home_id)
-        said = WatchTarget(activity.parent, recursive=False, only=(activity.name,))
-        return (*targets.values(), *places, *(WatchTarget(each, recursive=True) for each in own), said)
+        return watch_targets(self.parts, context)
 
     def relevant(self, context: ScopeContext, changes: Changes) -> Relevance:
-        """Which views of a context a set of changes touches; a rescan touches all."""
-        if changes.rescan:
-            return Relevance(True, True, True, True, True, True)
-        home, runs_directory = self.parts.home, self.parts.profile.runs(self.home_id)
-        roots = [root.directory for root in self._roots(context)]
-        companions = {companion.path for companion in home.companions(context)}
-        own_traces, dumps = self.parts.profile.traces(self.home_id), home.dump_places()
-        dumped = {directory for _workspace, directory in dumps.directories} if dumps is not None else set()
-        said = self.parts.profile.activity(self.home_id)
-        coverage, usage = home.coverage_sidecar, home.usage_sidecar
-        tree = status = runs = contents = traces = activity = False
-        for path in changes.paths:
-            if path == coverage or (path.name.startswith(".") and path.parent in roots):
-                # Of a hidden name in a root nobody hears but for the agent's lock, which the footer tells of.
-                status = True
-            elif path == usage or path in companions or any(_is_in(path, root) for root in roots):
-                tree = True
-            elif _is_in(path, runs_directory):
-                runs = status = True
-            elif _is_in(path, own_traces) or path.parent in dumped:
-                traces = True
-            elif path in (said, said.parent):
-                activity = True
-            else:
-                # A directory of dumps that was not there before is watched from now on.
-                traces = traces or (dumps is not None and _is_in(path, dumps.root))
-                # Where an agent keeps books of its own jobs, the footer tells of them.
-                contents = status = True
-                tree = tree or any(_is_in(root, path) for root in roots)
-        return Relevance(tree, status, runs, contents, traces, activity)
+        """See `services.watching`."""
+        from reverie.services.watching import relevant
+
+        return relevant(self.parts, context, changes)
 
     @cached_property
     def timeline(self) -> TimelineDesk:
@@ -472,7 +372,7 @@ class Workbench:
         """Runs of the memory writer asked again, on a copy."""
         from reverie.services.replay import Replays
 
-        return Replays(self.models_desk, self.parts.clock)
+        return Replays(self.models, self.parts.clock)
 
     @cached_property
     def orphans(self) -> OrphanDesk:
@@ -482,7 +382,7 @@ class Workbench:
         return OrphanDesk(self.parts)
 
     @cached_property
-    def models_desk(self) -> Models:
+    def models(self) -> Models:
         """Engines, consent and keys of this home."""
         from reverie.services.models import Models
 
@@ -529,11 +429,11 @@ class Workbench:
         return HandChanges(self.parts)
 
     @cached_property
-    def _reviews(self) -> ReviewDesk:
+    def reviews(self) -> ReviewDesk:
+        """The runs of this home, looked through."""
         from reverie.services.reviews import ReviewDesk
-        from reverie.services.status import run_summary
 
-        return ReviewDesk(self.parts, run_summary)
+        return ReviewDesk(self.parts)
 
     @cached_property
     def _companions(self) -> CompanionFiles:
@@ -578,13 +478,6 @@ class Workbench:
             dirty=dirty if previous is not None else None,
         )
 
-    def _roots(self, context: ScopeContext) -> list[ScopeRoot]:
-        roots = []
-        for scope in Scope:
-            with contextlib.suppress(ScopeUnavailable):
-                roots.append(self.parts.home.scope_root(context, scope))
-        return roots
-
     def _changed_by_others(self, scopes: Mapping[Scope, ScopeListing]) -> frozenset[str]:
         if not self._history_started.is_set():
             return frozenset()
@@ -613,18 +506,3 @@ class Workbench:
     @staticmethod
     def _touches(changes: Changes, path: Path) -> bool:
         return changes.rescan or path in changes.paths
-
-
-def _is_in(path: Path, directory: Path) -> bool:
-    # By text: `parents` makes a path of each level, for thousands of paths when much changes at once.
-    text, base = os.fspath(path), os.fspath(directory)
-    return text.startswith(base) and (len(text) == len(base) or text[len(base)] == os.sep)
-
-
-def _notes(record: RunRecord) -> dict[str, str]:
-    """The last word of the run's journal on each path."""
-    notes: dict[str, str] = {}
-    for op in record.ops:
-        verb = f"{op['command']} {op.get('newPath', '')}".strip()
-        notes[op["path"]] = f"{verb}: {op['note']}" if op.get("note") else verb
-    return notes

@@ -85,7 +85,7 @@ class SettingsControl(QObject):
             return
 
         def work(_control: JobControl) -> _Known:
-            return _Known(schema(), draft_of(desk.settings(), home), desk.models())
+            return _Known(schema(), draft_of(desk.settings(), home), desk.models.view(None))
 
         self._submit("read settings", work, self._on_read, self._on_failed, "settings")
 
@@ -111,7 +111,7 @@ class SettingsControl(QObject):
 
         def work(_control: JobControl) -> ModelsView:
             desk.save_settings(with_draft(desk.settings(), draft, home))
-            return desk.models()
+            return desk.models.view(None)
 
         def saved(models: ModelsView) -> None:
             self._on_saved(models)
@@ -134,7 +134,7 @@ class SettingsControl(QObject):
         dialog.engine.testing(name)
 
         def work(_control: JobControl) -> Sequence[ProbeLine]:
-            return desk.test_model(name)
+            return desk.models.test(name)
 
         self._submit("test a model", work, self._on_tested, self._on_test_failed, "test")
 
@@ -153,7 +153,7 @@ class SettingsControl(QObject):
             return
 
         def work(_control: JobControl) -> Sequence[LocalServer]:
-            return desk.local_servers()
+            return desk.models.local_servers()
 
         self._submit("find local servers", work, self._on_found, self._on_find_failed, "servers")
 
@@ -175,8 +175,8 @@ class SettingsControl(QObject):
             return
 
         def work(_control: JobControl) -> ModelsView:
-            desk.set_key(provider, key)
-            return desk.models()
+            desk.models.set_key(provider, key)
+            return desk.models.view(None)
 
         said = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
         self._submit("keep a key", work, self._said(said), self._on_failed, "")
@@ -188,8 +188,8 @@ class SettingsControl(QObject):
             return
 
         def work(_control: JobControl) -> ModelsView:
-            desk.forget_key(provider)
-            return desk.models()
+            desk.models.forget_key(provider)
+            return desk.models.view(None)
 
         said = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
         self._submit("forget a key", work, self._said(said), self._on_failed, "")

@@ -304,8 +304,9 @@ class Guide:
             return
         workbench, context = session.workbench, session.context
         asked: list[ConsentView | None] = []
+        models = workbench.models
         self._window.lanes.scan.submit(
-            "ask for consent", lambda _control: workbench.consent_needed(context, MODEL), done=asked.append
+            "ask for consent", lambda _control: models.consent_needed(context, MODEL), done=asked.append
         )
         self._wait("what would be sent", lambda: bool(asked))
         if asked[0] is not None:

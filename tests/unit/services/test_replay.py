@@ -128,7 +128,7 @@ def test_nothing_is_sent_elsewhere_before_a_person_agreed(
     assert needed.files == (str(detail.row.path),)
     assert needed.secrets_hidden == 1
     assert not server.requests
-    bench.models_desk.give_consent(MODEL)
+    bench.models.give_consent(MODEL)
     assert bench.replays.consent_needed(detail, wish_for(detail)) is None
 
 

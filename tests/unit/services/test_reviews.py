@@ -63,7 +63,7 @@ def test_a_preview_shows_each_changed_file_once_with_its_hunks(bench: Workbench)
     assert (review.can_apply, review.why_not, review.run.id) == (True, "", run_id)
     paths = [path for group in review.groups for file in group.files for path in (file.old_path, file.path)]
     assert sorted(path for path in paths if path) == sorted(
-        change.path for change in bench.run_changes(run_id)
+        change.path for change in bench.reviews.changes(run_id)
     )
     for group in review.groups:
         assert group.title
@@ -102,7 +102,7 @@ def test_a_selection_goes_through_to_the_files(bench: Workbench) -> None:
     rejected = review.groups[0]
     assert apply(bench, run_id, ALL.with_group(rejected.index, accepted=False)) == "completed"
     newest = bench.runs()[0]
-    changed = {change.path for change in bench.run_changes(newest.id)}
+    changed = {change.path for change in bench.reviews.changes(newest.id)}
     assert changed == {file.path for group in review.groups[1:] for file in group.files}
 
 

@@ -143,7 +143,7 @@ def test_the_changes_of_a_run_carry_its_own_words(bench: Workbench) -> None:
     run = bench.start_dream(
         context, dry_run=False, engine="rules", progress=lambda _progress: None, cancel=threading.Event()
     )
-    changes = bench.run_changes(run.run_id)
+    changes = bench.reviews.changes(run.run_id)
     assert {change.path for change in changes} == {op["path"] for op in run.ops if op["applied"]}
     assert all(change.note for change in changes)
     assert json.dumps(bench.revert(run.run_id).summary)

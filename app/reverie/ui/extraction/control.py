@@ -228,7 +228,7 @@ class ExtractControl(QObject):
             chosen = desk.extracting.choose(AUTO, before_consent=True).engine
             if chosen == RULES:
                 return _Prepared(chosen, None)
-            consent = desk.consent_needed(context, chosen)
+            consent = desk.models.consent_needed(context, chosen)
             if consent is not None:
                 found = desk.extracting.candidates(context.project_path)
                 rollouts = tuple(each.title or each.thread_id for each in found if each.chosen)
@@ -270,7 +270,7 @@ class ExtractControl(QObject):
 
         def work(control: JobControl) -> ExtractResult:
             if agreed:
-                desk.give_consent(context, engine)
+                desk.models.give_consent(engine)
             return desk.extracting.run(
                 engine=engine,
                 project_path=context.project_path,

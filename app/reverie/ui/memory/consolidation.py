@@ -128,7 +128,7 @@ class Consolidation(QObject):
     def _dream(self, wish: _Wish, engine: str, *, agreed: bool) -> None:
         def work(control: JobControl) -> DreamEnded:
             if agreed:
-                wish.workbench.give_consent(wish.context, engine)
+                wish.workbench.models.give_consent(engine)
             run = wish.workbench.start_dream(
                 wish.context,
                 dry_run=wish.dry_run,
@@ -180,14 +180,14 @@ class Consolidation(QObject):
 
 def button_engine(workbench: Workbench, context: ScopeContext) -> Choice:
     """The engine that the button means, also while a person has still to agree to it. For jobs."""
-    return workbench.models_desk.choose(context, AUTO, before_consent=True)
+    return workbench.models.choose(context, AUTO, before_consent=True)
 
 
 def _prepare(wish: _Wish, engine: str) -> Callable[[JobControl], _Prepared]:
     def work(control: JobControl) -> _Prepared:
         chosen = button_engine(wish.workbench, wish.context).engine if engine == AUTO else engine
         control.check()
-        consent = wish.workbench.consent_needed(wish.context, chosen) if chosen != RULES else None
+        consent = wish.workbench.models.consent_needed(wish.context, chosen) if chosen != RULES else None
         return _Prepared(chosen, consent)
 
     return work

@@ -171,7 +171,7 @@ class ReplayDialog(QDialog):
             from reverie.services.trace_texts import trace_diff
 
             if needed is not None:
-                workbench.models_desk.give_consent(wish.engine)
+                workbench.models.give_consent(wish.engine)
             found = workbench.replays.run(detail, wish, cancel=control.cancel, progress=control.report)
             sides = side_of(words.tr("Original"), detail), side_of(words.tr("Replay"), found)
             return found, *sides, trace_diff(detail.facts, found.facts)
