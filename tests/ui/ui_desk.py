@@ -1,4 +1,4 @@
-"""A desk of models that answers from memory and remembers what it was asked."""
+"""A workbench with a desk of models that answers from memory and remembers what it was asked."""
 
 from __future__ import annotations
 
@@ -63,7 +63,12 @@ class Desk:
     error: MendableError | None = None
     tested: list[str] = field(default_factory=list)
 
-    def models(self) -> Models:
+    @property
+    def models(self) -> Desk:
+        """The models of a workbench: here the same desk."""
+        return self
+
+    def view(self, _context: None) -> Models:
         shown = [
             replace(provider, key_source="keyring") if provider.name in self.keys else provider
             for provider in self.providers
@@ -76,7 +81,7 @@ class Desk:
             return Models("rules", "No model is configured.", tuple(named))
         return Models(engine, "The settings say so.", tuple(named))
 
-    def test_model(self, name: str) -> tuple[Line, ...]:
+    def test(self, name: str) -> tuple[Line, ...]:
         self._fail()
         self.tested.append(name)
         return WORKS
