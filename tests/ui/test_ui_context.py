@@ -160,6 +160,14 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
     # What is typed shows on the spot, before anything is saved.
     first = hot[0]
     driver.open(first)
+    sizes = {driver.pane.gauge.text}
+    for _ in range(3):
+        driver.type("A line more.\n")
+        sizes.add(driver.pane.gauge.text)
+    assert len(sizes) == 4, "the gauge beside the text, too, at each keystroke"
+    document = driver.window.tab.buffers.unsaved()[0].document
+    while document.isUndoAvailable():
+        document.undo()
     driver.window.late.show_context()
     before = tab.part.gauges[0].used
     driver.type("A line more.\n")
@@ -169,7 +177,6 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
         driver.type("x")
         assert tab.gauge_texts[0] == f"{before + more:,} of 49,152 bytes", "each keystroke"
     assert tab.title.text().endswith("with unsaved text")
-    document = driver.window.tab.buffers.unsaved()[0].document
     while document.isUndoAvailable():
         document.undo()
     # Another time: the scores fall.

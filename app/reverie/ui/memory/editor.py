@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from reverie.ui.actions import Actions
 
 _MEASURE_MS = 120
+_MEASURED_AT_ONCE = 20_000
+"""Characters; a longer text is measured when the typing pauses."""
 _COMPACT = 460
 _LEAST_PATH = 64
 _LEAST_TEXT = 96
@@ -262,6 +264,8 @@ class EditorPane(QWidget):
 
     @Slot()
     def _on_text_changed(self) -> None:
+        if self.text.document().characterCount() <= _MEASURED_AT_ONCE:
+            self._show_size()
         self._measure.start()
 
     @Slot()
