@@ -14,7 +14,7 @@ from reverie.files.watch import Changes, Watcher, WatchTarget
 Start = Callable[..., Watcher]
 
 # Long enough for a machine that is busy with other things; only a failing test waits for it.
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def tree(path: Path) -> WatchTarget:

@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ui_windows import Windows
+from pytestqt.qtbot import QtBot
+from ui_windows import LIMIT_MS, Windows
 
 from helpers.samples import copy_sample
+
+# Five seconds, pytest-qt's own patience, are soon over on a busy machine; only a failing test waits for more.
+for _wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals):
+    _wait.__kwdefaults__["timeout"] = LIMIT_MS
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ def test_a_worker_that_allocates_collects_nothing_and_the_gui_thread_does(
     worker.start()
     worker.join()
     assert told == []
-    qtbot.waitUntil(lambda: told == ["MainThread"], timeout=5000)
+    qtbot.waitUntil(lambda: told == ["MainThread"])
     collector.stop()
     assert gc.isenabled()
 

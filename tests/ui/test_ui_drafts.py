@@ -24,10 +24,13 @@ def driver(windows: Windows, home: Path) -> Driver:
 
 
 def on_disk(driver: Driver) -> dict[str, str]:
-    """Typed text by the file it belongs to."""
+    """Typed text by the file it belongs to. A draft may be taken back meanwhile."""
     found = {}
     for file in (driver.tab_profile / "drafts").rglob("*.json"):
-        draft = json.loads(file.read_bytes())["draft"]
+        try:
+            draft = json.loads(file.read_bytes())["draft"]
+        except FileNotFoundError:
+            continue
         found[draft["path"] or draft["rel"]] = draft["content"]
     return found
 

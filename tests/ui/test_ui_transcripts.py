@@ -48,7 +48,7 @@ class Viewer:
         return self.view.text
 
     def until(self, condition: Callable[[], bool]) -> None:
-        self.qtbot.waitUntil(condition, timeout=15_000)
+        self.qtbot.waitUntil(condition)
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         self.qtbot.keyClick(self.view.text, key, modifier)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from reverie.ui.memory.tree_nodes import FileData
 ACME = "a1f3c9e2b7"  # the workspace of acme-api in the sample home
 INGEST, BACKFILL = "c04d8e91aa", "5d6e7f8091"  # the two of data-pipeline
 SEVERAL = "e8f1a2b3c4"  # over two projects
-LIMIT_MS = 15_000
+LIMIT_MS = 30_000
+"""Only a failing test waits for it."""
 
 
 class Windows:
@@ -95,8 +97,19 @@ class Driver:
     def traces(self) -> Any:
         return self.window.late.traces
 
-    def until(self, condition: Any) -> None:
-        self.qtbot.waitUntil(condition, timeout=LIMIT_MS)
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for it, as long as it takes. A file that is gone while the condition looks is no yes yet."""
+
+        def holds() -> bool:
+            try:
+                held = condition()
+            except FileNotFoundError:
+                return False
+            # pytest-qt takes None for a yes.
+            assert held is not None, "a condition says yes or no"
+            return held
+
+        self.qtbot.waitUntil(holds, timeout=LIMIT_MS)
 
     def settle(self) -> None:
         """Wait until nothing is going on any more."""

@@ -84,10 +84,10 @@ def silent(workbench: HelpedWorkbench) -> Iterator[Silent]:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
-        time.sleep(0.02)
+        time.sleep(0.005)
 
 
 @pytest.fixture
