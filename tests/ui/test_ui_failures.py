@@ -332,3 +332,13 @@ def test_the_consolidate_button_merges_what_says_the_same_and_its_undo_brings_it
     driver.until(lambda: driver.tab.dreams._review is not None)
     panel.result.button("revert").click()
     driver.until(lambda: patterns.read_bytes() == before)
+    # An episode is not edited, and can be deleted all the same.
+    episode = next(maker.memory.glob("episodic/2026-01-01/*.json"))
+    path = f"/memories/project/{episode.relative_to(maker.memory).as_posix()}"
+    driver.open(path)
+    assert driver.pane.text.isReadOnly()
+    driver.tab.tree.select_path(path)
+    driver.do("memory.delete")
+    driver.until(lambda: not episode.exists() and path not in driver.paths())
+    driver.do("memory.undo")
+    driver.until(episode.exists)

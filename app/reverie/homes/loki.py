@@ -54,6 +54,10 @@ _SESSION = re.compile(r"[0-9A-Fa-f-]{8,64}")
 _FOLDERS = ("episodic", "semantic", "skills")
 _DERIVED = ("index.json", "timeline.json")
 _RECORD = "This is a record of the agent, told in words; the file itself is not edited as text."
+_EPISODE = (
+    "This is a record of the agent, told in words; the file itself is not edited as text. It can be deleted; "
+    "its id then still stands in the agent's index and patterns."
+)
 _DERIVED_FROM = "The agent derives this file from its records again and again; a change would be lost."
 _RENDERING = "The agent makes this file from the skill's record beside it; a change would be lost."
 _KEPT = "The agent keeps this file for itself."
@@ -114,6 +118,8 @@ class LokiHome(PlainHome):
             return FileRule("read-only", _KEPT)
         if "skills" in parts and parts[-1].endswith(".md"):
             return FileRule("generated", _RENDERING)
+        if "episodic" in parts[:-1] and parts[-1].endswith(".json") and parts[-1] != "index.json":
+            return FileRule("read-only", _EPISODE, deletable=True)
         if parts[-1].endswith((".json", ".jsonl")):
             return FileRule("read-only", _RECORD)
         if parts[-1] in _FOLDERS or "vectors" in parts or "episodic" in parts:

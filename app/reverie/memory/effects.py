@@ -13,12 +13,12 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.clock import Clock
 from reverie.errors import MendableError
+from reverie.files.beside_lock import lock_beside
 from reverie.files.lock import file_lock
 from reverie.homes.base import Home
 from reverie.homes.scopes import ScopeRoot
@@ -57,8 +57,14 @@ class DiskEffects:
         self._clock = clock
         self._after_change = after_change
 
-    def exclusive(self, root: ScopeRoot) -> AbstractContextManager[None]:
-        return file_lock(self._lock_dir, root.directory)
+    @contextlib.contextmanager
+    def exclusive(self, root: ScopeRoot, rel: str = "") -> Iterator[None]:
+        with contextlib.ExitStack() as held:
+            held.enter_context(file_lock(self._lock_dir, root.directory))
+            path = root.directory / rel
+            if rel and self._home.file_rule(root, rel).deletable and path.parent.is_dir():
+                held.enter_context(lock_beside(path))
+            yield
 
     def will_change(self, root: ScopeRoot, rel: str) -> None:
         self._snapshots.preserve(root, rel)

@@ -67,8 +67,9 @@ class StoredText:
 class Effects(Protocol):
     """What a change means beyond the file itself. `rel` is below `root`; called on the store's thread."""
 
-    def exclusive(self, root: ScopeRoot) -> AbstractContextManager[None]:
-        """Mutual exclusion over one root between the Reverie processes of a profile."""
+    def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
+        """Mutual exclusion over one root between the Reverie processes of a profile; and over `rel` with its
+        agent, where that takes a lock for it."""
 
     def will_change(self, root: ScopeRoot, rel: str) -> None:
         """Before something is created, overwritten, moved or deleted: keep what is there. May raise to
@@ -87,7 +88,7 @@ class Effects(Protocol):
 class NoEffects:
     """For overlays: nothing but the overlay changes."""
 
-    def exclusive(self, root: ScopeRoot) -> AbstractContextManager[None]:
+    def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
         return nullcontext()
 
     def will_change(self, root: ScopeRoot, rel: str) -> None: ...
@@ -224,16 +225,15 @@ class MemoryStore:
     def delete(self, path: str | MemoryPath) -> None:
         """Delete a file, or a directory with all that is in it."""
         parsed, root, files = self.resolve(path)
-        refuse_untouchable(self.home, root, parsed, "deleted")
-        with self._effects.exclusive(root):
+        refuse_untouchable(self.home, root, parsed, "deleted", as_a_whole=True)
+        with self._effects.exclusive(root, parsed.rel):
             entry = files.entry(parsed.rel)
             if entry is None:
                 raise missing(parsed)
             below = self._files_below(files, parsed.rel, entry)
             for rel in below:
-                refuse_untouchable(
-                    self.home, root, MemoryPath(parsed.scope, tuple(rel.split("/"))), "deleted"
-                )
+                each = MemoryPath(parsed.scope, tuple(rel.split("/")))
+                refuse_untouchable(self.home, root, each, "deleted", as_a_whole=True)
             self._effects.will_change(root, parsed.rel)
             for rel in below:
                 self._effects.replacing(root, rel, None)
@@ -279,8 +279,8 @@ class MemoryStore:
     def restore(self, path: str | MemoryPath, data: bytes, *, mode: int | None = None) -> None:
         """Bring back bytes the history kept, exactly; an existing file is never replaced (`Conflict`)."""
         parsed, root, files = self.resolve(path)
-        refuse_untouchable(self.home, root, parsed, "restored")
-        with self._effects.exclusive(root):
+        refuse_untouchable(self.home, root, parsed, "restored", as_a_whole=True)
+        with self._effects.exclusive(root, parsed.rel):
             if files.entry(parsed.rel) is not None:
                 raise Conflict(
                     f"{parsed} exists again and was left as it is.",
@@ -300,8 +300,9 @@ class MemoryStore:
         file). Neither cap nor use is looked at: who changes several files as one decides on both. What
         stands there must be in the history already. Raises `Conflict`."""
         parsed, root, files = self.resolve(path)
-        refuse_untouchable(self.home, root, parsed, "changed")
-        with self._effects.exclusive(root):
+        whole = after is None or expected_sha256 is None
+        refuse_untouchable(self.home, root, parsed, "changed", as_a_whole=whole)
+        with self._effects.exclusive(root, parsed.rel):
             entry = files.entry(parsed.rel)
             refuse_directory(parsed, entry)
             if (entry is None) != (expected_sha256 is None):

@@ -72,11 +72,14 @@ def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None
         )
 
 
-def refuse_untouchable(home: Home, root: ScopeRoot, parsed: MemoryPath, done: str) -> None:
-    """No scope as a whole, and nothing that the home keeps for its agent."""
+def refuse_untouchable(
+    home: Home, root: ScopeRoot, parsed: MemoryPath, done: str, *, as_a_whole: bool = False
+) -> None:
+    """No scope as a whole, and nothing that the home keeps for its agent. `as_a_whole`: it goes, or comes
+    back as it was."""
     refuse_scope_root(parsed, done)
     rule = home.file_rule(root, parsed.rel)
-    if rule.kind != "editable":
+    if rule.kind != "editable" and not (as_a_whole and rule.deletable):
         raise StoreError(
             f"{parsed} was not {done}.",
             cause=rule.sentence,

@@ -250,3 +250,64 @@ def test_other_homes_keep_no_records(tmp_path: Path) -> None:
     parts = open_parts(home, Profile.under(tmp_path / "profile"), system_clock)
     with pytest.raises(Unavailable):
         _ = Workbench(parts).records
+
+
+@pytest.fixture
+def desk(maker: LokiMaker, tmp_path: Path) -> Workbench:
+    return Workbench(open_parts(maker.project, Profile.under(tmp_path / "profile"), system_clock))
+
+
+def test_an_episode_goes_and_comes_back_by_undo_and_from_the_trash(maker: LokiMaker, desk: Workbench) -> None:
+    context, path = desk.parts.home.context(), f"/memories/project/{EPISODE}"
+    before = (maker.memory / EPISODE).read_bytes()
+    undo = desk.delete(context, path)
+    assert not (maker.memory / EPISODE).exists()
+    assert retrieve(maker.memory, now_ms=1_787_140_800_000).lessons == ()
+    desk.undo(undo)
+    assert (maker.memory / EPISODE).read_bytes() == before
+    desk.delete(context, path)
+    (entry,) = [each for each in desk.trash.page().entries if not each.taken]
+    undo = desk.trash.restore([entry])
+    assert (maker.memory / EPISODE).read_bytes() == before
+    desk.undo(undo)
+    assert not (maker.memory / EPISODE).exists()
+
+
+@pytest.mark.parametrize(
+    "rel",
+    [
+        "episodic",
+        "episodic/2026-08-19",
+        "episodic/2026-08-19/index.json",
+        PATTERNS,
+        "index.json",
+        "handoffs/a.json",
+        "skills/a.json",
+    ],
+)
+def test_nothing_else_of_the_agent_is_deleted(rel: str, maker: LokiMaker, desk: Workbench) -> None:
+    if rel.endswith(".json"):
+        maker.json(f"memory/{rel}", {"a": 1})
+    with pytest.raises(StoreError):
+        desk.delete(desk.parts.home.context(), f"/memories/project/{rel}")
+    assert (maker.memory / rel).exists()
+    assert (maker.memory / EPISODE).exists()
+
+
+def test_an_episode_is_only_deleted_and_only_while_its_agent_does_not_hold_it(
+    maker: LokiMaker, desk: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, path = desk.parts.home.context(), f"/memories/project/{EPISODE}"
+    text = desk.read(context, path)
+    with pytest.raises(StoreError):
+        desk.save(context, path, "mine", text.sha256)
+    with pytest.raises(StoreError):
+        desk.rename(context, path, path.replace("-1.json", "-2.json"))
+
+    def soon(target: Path) -> Any:
+        return lock_beside(target, timeout_s=0.02)
+
+    monkeypatch.setattr("reverie.memory.effects.lock_beside", soon)
+    with lock_beside(maker.memory / EPISODE), pytest.raises(MendableError, match="locked by its agent"):
+        desk.delete(context, path)
+    assert (maker.memory / EPISODE).exists()
