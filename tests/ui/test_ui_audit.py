@@ -173,7 +173,6 @@ def _states(driver: Driver) -> Iterator[tuple[str, QWidget]]:
 def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
     """The windows of the memory tools, and what is asked before and after a run. Nothing is applied."""
     window, tab = driver.window, driver.tab
-    narrow = window.width() <= NARROW
     window.show_memory()
     tab.history.show_path("/memories/global")
     history = tab.history.window
@@ -214,14 +213,11 @@ def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
     driver.until(lambda: tab.dreams.review_dialog is not None and tab.dreams.review_dialog.is_read)
     review = tab.dreams.review_dialog
     assert review is not None
-    if narrow:
-        review.resize(review.minimumSizeHint().width(), 700)
-    yield "review", review
+    yield from _as_wide(driver, "review", review, lambda: True)
     review.close()
     window.actions_["dream.runs"].trigger()
     runs = next(each for each in window.findChildren(RunsDialog) if each.isVisible())
-    driver.until(lambda: bool(runs.runs.runs))
-    yield "runs", runs
+    yield from _as_wide(driver, "runs", runs, lambda: bool(runs.runs.runs))
     runs.close()
     asked = driver.session.workbench.models.consent_needed(driver.session.context, "ollama:qwen3:8b")
     if asked is not None:

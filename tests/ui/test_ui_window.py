@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from ui_windows import ACME, INGEST, SEVERAL, Driver, Windows
 
 from helpers import churn
+from helpers.audit import problems
 from helpers.samples import snapshot
 from reverie.homes.scopes import Scope
 from reverie.ui import session
@@ -288,6 +289,31 @@ def test_at_any_width_nothing_is_cut_off(windows: Windows, home: Path) -> None:
         assert driver.footer.width() >= 300, width
         assert driver.pane.path.width() >= 64, width
         assert driver.pane.text.height() >= 96, width
+
+
+def test_where_it_is_narrow_the_homes_stand_above_and_nothing_is_cut_off(
+    windows: Windows, home: Path
+) -> None:
+    driver = windows.open(home)
+    driver.open("/memories/global/testing.md")
+    window, driver_tab = driver.window, driver.tab
+    window.resize(790, 760)
+    driver.until(lambda: not window.splitter.is_stacked)
+    window.splitter.setSizes([150, 640])
+    widths = window.splitter.sizes()
+    for width in (360, 375):
+        window.resize(width, 760)
+        driver.until(lambda width=width: window.width() == width and driver_tab.width() == width)
+        assert window.splitter.is_stacked
+        assert window.picker.geometry().bottom() < window.tabs.geometry().top()
+        assert window.picker.width() == width
+        assert window.picker.height() >= 96
+        assert driver.pane.text.height() >= 96
+        assert problems(window) == []
+    assert window.splitter.beside() == widths, "what is remembered of the window are widths"
+    window.resize(790, 760)
+    driver.until(lambda: not window.splitter.is_stacked)
+    assert window.splitter.sizes() == widths
 
 
 def test_what_is_loaded_late_does_not_keep_the_trees_and_files_waiting(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QPaintEvent
-from PySide6.QtWidgets import QLabel, QMainWindow, QMessageBox, QSplitter, QStackedWidget, QTabWidget, QWidget
+from PySide6.QtWidgets import QLabel, QMainWindow, QMessageBox, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
 from reverie.errors import MendableError
@@ -126,10 +126,11 @@ class MainWindow(QMainWindow):
 
     def _lay_out(self) -> None:
         from reverie.ui.actions import MENUS, translated
+        from reverie.ui.stacking import StackingSplitter
 
         self.tabs.setDocumentMode(True)
         self.tabs.setTabBarAutoHide(True)
-        self.splitter = QSplitter()
+        self.splitter = StackingSplitter(narrow=560, above=112)
         self.splitter.setHandleWidth(5)
         self.splitter.addWidget(self.picker)
         self.splitter.addWidget(self.tabs)

@@ -50,7 +50,8 @@ class SessionStore(QObject):
         window, wanted = self._window, self._wanted
         window.picker.setVisible(wanted.picker)
         if wanted.picker_width:
-            window.splitter.setSizes([wanted.picker_width, max(1, window.width() - wanted.picker_width)])
+            rest = max(1, window.width() - wanted.picker_width)
+            window.splitter.set_beside([wanted.picker_width, rest])
         if wanted.tree_width:
             rest = max(1, window.width() - wanted.picker_width * wanted.picker - wanted.tree_width)
             window.tab.splitter.setSizes([wanted.tree_width, rest])
@@ -136,7 +137,7 @@ class SessionStore(QObject):
     def capture(self) -> Remembered:
         """The window as it is now (it may be closed already)."""
         window, tab = self._window, self._window.tab
-        sizes, inner = window.splitter.sizes(), tab.splitter.sizes()
+        sizes, inner = window.splitter.beside(), tab.splitter.sizes()
         shown = Remembered(
             geometry=bytes(window.saveGeometry().toBase64().data()).decode("ascii"),
             picker=not window.picker.isHidden(),

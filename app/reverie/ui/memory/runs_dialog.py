@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.review import ReviewPane
 from reverie.ui.memory.run_list import RunList
+from reverie.ui.panes import Panes
 from reverie.ui.theme import GAP, MARGIN
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 RUNS_SHOWN = 200
+SIDE_BY_SIDE = 700
 
 
 class RunsDialog(QDialog):
@@ -46,22 +49,22 @@ class RunsDialog(QDialog):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        splitter = QSplitter()
-        splitter.addWidget(self.runs)
-        splitter.addWidget(self.pane)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([300, 780])
-        splitter.setChildrenCollapsible(False)
-        self._splitter = splitter
+        self._splitter = Panes(
+            self.runs, self.pane, beside_from=SIDE_BY_SIDE, sizes=(300, 780), below=(140, 420)
+        )
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         outer.setSpacing(GAP)
         outer.addWidget(self.empty)
-        outer.addWidget(splitter, 1)
+        outer.addWidget(self._splitter, 1)
         outer.addWidget(buttons)
         self.empty.hide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._splitter.turn(event.size().width())
 
     def show_runs(self, workbench: Workbench, run_id: str = "") -> None:
         """Read the runs and select `run_id`, or keep the selection, or select the newest."""

@@ -18,12 +18,13 @@ class FitCombo(QComboBox):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.currentIndexChanged.connect(self._follow)
+        self.currentIndexChanged.connect(self.follow)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(_NARROWEST, super().minimumSizeHint().height())
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
+        """The current item is another one; called by itself but where signals are blocked."""
         tip = self.currentData(Qt.ItemDataRole.ToolTipRole)
         self.setToolTip(str(tip) if tip else as_tooltip(self.currentText()))
 

@@ -238,6 +238,7 @@ class DuplicatesWindow(SideWindow):
             box.setCurrentIndex(min(at, len(files) - 1))
             box.setEnabled(len(files) > 1)
             box.blockSignals(False)
+            box.follow()
         self.merge.setEnabled(group is not None)
         self.facts.say(_facts(group) if group is not None else "")
         self._compare()
