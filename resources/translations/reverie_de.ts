@@ -1339,6 +1339,13 @@
     </message>
 </context>
 <context>
+    <name>FirstView</name>
+    <message>
+        <source>Memories</source>
+        <translation>Notizen</translation>
+    </message>
+</context>
+<context>
     <name>Footer</name>
     <message>
         <source>Consolidate now, {engine}</source>

@@ -8,12 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtCore import Qt
 from ui_windows import ACME, INGEST, LIMIT_MS, Windows
 
 from reverie.clock import system_clock
+from reverie.ui import first_rows
 from reverie.ui.first_look import first_names
 from reverie.ui.icons import Icons
 from reverie.ui.main_window import Beginning, MainWindow
+from reverie.ui.memory.tree_model import MemoryTreeModel
+from reverie.ui.row_delegate import ROW_ROLE
 
 _SCRIPT = """
 import json, sys
@@ -30,6 +34,21 @@ _LATE = {
 }  # fmt: skip
 
 
+_UNTIL_THE_NAMES = """
+import os, sys
+import PySide6.QtCore
+from reverie.ui.first_look import FirstLook
+
+def names_are_painted(look):
+    print("Qt" in vars(PySide6.QtCore), look.model.rowCount(), flush=True)
+    os._exit(0)
+
+FirstLook.load = names_are_painted
+from reverie.cli.main import main
+main(["--home", sys.argv[1], "--profile", sys.argv[2], "--offscreen"])
+"""
+
+
 def unfurnished(windows: Windows, qtbot: Any, beginning: Beginning) -> MainWindow:
     window = MainWindow(windows.profile, system_clock, Icons(), beginning, furnish=False)
     qtbot.addWidget(window, before_close_func=MainWindow.shut_down)
@@ -43,6 +62,40 @@ def test_before_the_names_nothing_is_imported_that_shows_none() -> None:
     modules, importing = json.loads(done.stdout)
     assert not _LATE & set(modules)
     assert importing != "__feature_import__", "PySide reads the source of each module that is imported"
+
+
+def test_the_enums_of_qt_are_not_made_before_the_names_are_painted(home: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _UNTIL_THE_NAMES, str(home), str(tmp_path / "profile")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "False 3\n"
+
+
+def test_what_the_first_look_says_by_number_is_what_qt_means(qtbot: Any) -> None:
+    flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+    assert Qt.ItemDataRole.DisplayRole == first_rows.DISPLAY_ROLE
+    assert flags.value == first_rows.LEFT_IN_THE_MIDDLE
+    view = first_rows.FirstView(first_rows.FirstRows(), Icons())
+    qtbot.addWidget(view)
+    assert view.focusPolicy() == Qt.FocusPolicy.NoFocus
+    assert view.horizontalScrollBarPolicy() == Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+
+
+def test_the_first_look_says_of_its_rows_what_the_tree_says(qtbot: Any, home: Path) -> None:
+    tree = first_names((home,), ACME)
+    rows, full = first_rows.FirstRows(), MemoryTreeModel(system_clock)
+    rows.show_tree(tree)
+    full.show_tree(tree)
+    assert rows.rowCount() == full.rowCount() == 3
+    for scope in range(3):
+        here, there = rows.index(scope), full.index(scope)
+        assert rows.look(here) == full.data(there, ROW_ROLE)
+        assert rows.rowCount(here) == full.rowCount(there)
+        for place in range(rows.rowCount(here)):
+            below, same = rows.index(place, 0, here), full.index(place, 0, there)
+            assert rows.parent(below) == here
+            assert rows.look(below) == full.data(same, ROW_ROLE)
+            assert rows.hasChildren(below) == full.hasChildren(same)
+            assert not rows.index(0, 0, below).isValid(), "nobody opens a folder of it"
 
 
 def test_the_names_are_shown_before_the_window_has_its_parts_and_stay_until_it_shows_them(

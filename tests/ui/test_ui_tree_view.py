@@ -17,7 +17,8 @@ from reverie.ui.icons import Icons
 from reverie.ui.memory.tree_model import MemoryTreeModel, Role
 from reverie.ui.memory.tree_nodes import FileData, build_tree
 from reverie.ui.memory.tree_view import MemoryTreeView
-from reverie.ui.row_delegate import ROW_ROLE, RowLook
+from reverie.ui.row_delegate import ROW_ROLE
+from reverie.ui.row_look import RowLook
 
 
 class Shown:

@@ -19,7 +19,7 @@ import gc
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, Qt, QTimer, Slot
+from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtGui import QGuiApplication
 
 LOOK_MS = 100
@@ -68,6 +68,8 @@ class Collector(QObject):
         since = time.monotonic() - self._last_full
         if since < AWAY_S or self._busy():
             return False
+        from PySide6.QtCore import Qt  # late: its enums take longer than all else before the first paint
+
         away = QGuiApplication.applicationState() != Qt.ApplicationState.ApplicationActive
         return away or since > LONG_S
 

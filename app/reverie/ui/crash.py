@@ -19,18 +19,22 @@ import threading
 import traceback
 from collections import deque
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QMessageLogContext,
     QObject,
-    Qt,
+    QTimer,
     QtMsgType,
     Signal,
     Slot,
     qInstallMessageHandler,
     qVersion,
 )
-from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QMessageBox
 
 log = logging.getLogger("reverie.crash")
 qt_log = logging.getLogger("reverie.qt")
@@ -83,7 +87,7 @@ class RecentRecords(logging.Handler):
 class CrashReporter(QObject):
     """Install it once the application exists. Shows at most one dialog per distinct traceback."""
 
-    _posted = Signal(str, str)
+    _posted = Signal()
 
     def __init__(self, records: RecentRecords, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -92,7 +96,13 @@ class CrashReporter(QObject):
         self._box: QMessageBox | None = None
         self._details = ""
         self.shown = 0
-        self._posted.connect(self._show, Qt.ConnectionType.QueuedConnection)
+        self._waiting: deque[tuple[str, str]] = deque()
+        # From any thread, and never in the middle of a paint: the timer goes off in the event loop.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._show_waiting)
+        self._posted.connect(self._soon.start)
 
     def install(self) -> None:
         sys.excepthook = self.hook
@@ -119,7 +129,8 @@ class CrashReporter(QObject):
         key = hashlib.sha256(places.encode() + kind.__name__.encode()).hexdigest()
         if key not in self._known:
             self._known.add(key)
-            self._posted.emit(kind.__name__, text)
+            self._waiting.append((kind.__name__, text))
+            self._posted.emit()
 
     def _thread_hook(self, arguments: threading.ExceptHookArgs) -> None:
         if arguments.exc_value is not None:
@@ -133,8 +144,16 @@ class CrashReporter(QObject):
     def _copy(self) -> None:
         QApplication.clipboard().setText(self._details)
 
-    @Slot(str, str)
+    @Slot()
+    def _show_waiting(self) -> None:
+        while self._waiting:
+            self._show(*self._waiting.popleft())
+
     def _show(self, kind: str, text: str) -> None:
+        # Late: these are made for nobody who makes no mistake.
+        from PySide6.QtCore import Qt
+        from PySide6.QtWidgets import QMessageBox
+
         parent: QWidget | None = QApplication.activeWindow()
         box = QMessageBox(parent)
         box.setIcon(QMessageBox.Icon.Critical)

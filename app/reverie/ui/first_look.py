@@ -1,9 +1,10 @@
 """The names of the memories, on screen before the rest of the window is loaded (design.md section 7).
 
 What the window is made of takes several times as long to import and build as a list of names does. So a
-window that was begun `furnished=False` shows this first: the memory tree alone, as the window will show it,
-of the place where the window will begin. One job lists the names, the next one imports the modules of the
-window; `loaded` then says that it can be built without reading a file on the GUI thread.
+window that was begun `furnished=False` shows this first: the memory tree alone, as the window will show it
+(drawn by `first_rows`), of the place where the window will begin. One job lists the names, the next one
+imports the modules of the window; `loaded` then says that it can be built without reading a file on the GUI
+thread.
 
 The tree here is looked at only. Threading: GUI thread; the work is in jobs. Failure: what cannot be listed is
 left to the window, which says so in words.
@@ -15,21 +16,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QFrame
+from PySide6.QtCore import QObject, Signal
 
-from reverie.clock import Clock
 from reverie.errors import MendableError
-from reverie.homes.base import Home
-from reverie.homes.listing import Companion
 from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, names_only
+from reverie.ui.first_rows import FirstRows, FirstView
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.tree_model import MemoryTreeModel
 from reverie.ui.memory.tree_nodes import EMPTY, MemoryTree, build_tree
-from reverie.ui.memory.tree_view import MemoryTreeView
+
+if TYPE_CHECKING:
+    from reverie.homes.base import Home
+    from reverie.homes.listing import Companion
 
 # What a window is made of. As `import` statements in `main_window` name them.
 _WINDOW = (
@@ -60,13 +61,11 @@ class FirstLook(QObject):
 
     loaded = Signal()
 
-    def __init__(self, icons: Icons, lane: Lane, clock: Clock, parent: QObject | None = None) -> None:
+    def __init__(self, icons: Icons, lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._lane = lane
-        self.model = MemoryTreeModel(clock, self)
-        self.view = MemoryTreeView(self.model, icons)
-        self.view.setFrameShape(QFrame.Shape.NoFrame)
-        self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.model = FirstRows(self)
+        self.view = FirstView(self.model, icons)
 
     def begin(self, homes: tuple[Path, ...], workspace: str) -> None:
         """Look at the first of `homes`, or at the first that is found."""
@@ -86,7 +85,7 @@ class FirstLook(QObject):
         self._lane.submit("load the window", work, done=self._on_loaded)
 
     def _on_names(self, tree: MemoryTree) -> None:
-        self.view.show_tree(tree, other=True)
+        self.view.show_tree(tree)
         # Now: the imports that follow would keep the interpreter from it.
         self.view.viewport().repaint()
         self.load()

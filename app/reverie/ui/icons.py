@@ -7,7 +7,7 @@ holds a QIcon asks again then.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtCore import QByteArray, QRectF, QSize
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
@@ -22,6 +22,7 @@ NAMES = (
 )  # fmt: skip
 
 SIZE = 16
+_NOTHING = QColor(0, 0, 0, 0)
 
 
 class Icons:
@@ -67,7 +68,7 @@ class Icons:
         renderer = QSvgRenderer(QByteArray(source.encode()))
         pixels = QSize(round(size * ratio), round(size * ratio))
         pixmap = QPixmap(pixels)
-        pixmap.fill(Qt.GlobalColor.transparent)
+        pixmap.fill(_NOTHING)
         painter = QPainter(pixmap)
         renderer.render(painter, QRectF(0, 0, pixels.width(), pixels.height()))
         painter.end()

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from reverie.errors import MendableError
 
@@ -149,9 +149,11 @@ class Lane(QObject):
         self._thread.setObjectName(f"reverie-{name}")
         self._worker = _Worker()
         self._worker.moveToThread(self._thread)
-        self._submitted.connect(self._worker.run, Qt.ConnectionType.QueuedConnection)
-        self._worker.ended.connect(self._on_ended, Qt.ConnectionType.QueuedConnection)
-        self._worker.stirred.connect(self._on_stirred, Qt.ConnectionType.QueuedConnection)
+        # Queued, since each end lives in another thread than the one that emits; said by name it would make
+        # every enum of `Qt` before the first paint.
+        self._submitted.connect(self._worker.run)
+        self._worker.ended.connect(self._on_ended)
+        self._worker.stirred.connect(self._on_stirred)
         self._thread.finished.connect(self._worker.deleteLater)
         self._drain = QTimer(self)
         self._drain.setSingleShot(True)
@@ -266,6 +268,18 @@ class Lane(QObject):
         _end_cancelled(ticket)
         if not self._open:
             self.busy_changed.emit(False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The threads of one window."""
+
+    scan: Lane
+    history: Lane
+    consolidator: Lane
+
+    def all(self) -> tuple[Lane, ...]:
+        return (self.scan, self.history, self.consolidator)
 
 
 # Lanes whose thread would not end: collecting a running QThread aborts the process.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QLibraryInfo, QLocale, QObject, Qt, QTranslator, Slot
+from PySide6.QtCore import QLibraryInfo, QLocale, QObject, QTranslator, Slot
 from PySide6.QtGui import QFont, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -106,6 +106,8 @@ class LookControl(QObject):
                 self._translators.append(translator)
 
     def _apply_theme(self, theme: str) -> None:
+        from PySide6.QtCore import Qt  # late: its enums take longer than all else before the first paint
+
         hints = self._application.styleHints()
         wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}.get(theme)
         # An empty palette is the system's own again.
@@ -120,6 +122,8 @@ class LookControl(QObject):
         self._application.setPalette(palette)
 
     def _apply_font(self, size: int) -> None:
+        from PySide6.QtCore import Qt  # late, as above
+
         font = QFont(self._system_font)
         if size:
             font.setPointSize(size)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QPaintEvent
-from PySide6.QtWidgets import QLabel, QMainWindow, QMessageBox, QStackedWidget, QTabWidget, QWidget
+from PySide6.QtWidgets import QLabel, QMainWindow, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
 from reverie.errors import MendableError
@@ -25,8 +25,7 @@ from reverie.profile import Profile
 from reverie.ui.collector import Collector
 from reverie.ui.first_look import FirstLook
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import Lane
-from reverie.ui.session import Choice, HomeSession, Lanes
+from reverie.ui.jobs import Lane, Lanes
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from reverie.services.search import Hit
     from reverie.ui.palette import Entry
     from reverie.ui.picker import Place
+    from reverie.ui.session import HomeSession
     from reverie.ui.single_instance import Wish
 
 log = logging.getLogger("reverie.window")
@@ -125,6 +125,8 @@ class MainWindow(QMainWindow):
         self.furnished.emit()
 
     def _lay_out(self) -> None:
+        from PySide6.QtCore import Qt
+
         from reverie.ui.actions import MENUS, translated
         from reverie.ui.stacking import StackingSplitter
 
@@ -204,7 +206,7 @@ class MainWindow(QMainWindow):
 
     def _look_first(self) -> None:
         """Show the names, load the parts meanwhile."""
-        self._look = FirstLook(self._icons, self.lanes.scan, self._clock, self)
+        self._look = FirstLook(self._icons, self.lanes.scan, self)
         self._look.loaded.connect(self._on_loaded)
         self.setCentralWidget(self._look.view)
         if self._beginning.open_demo:
@@ -309,6 +311,8 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_picked(self, place: Place) -> None:
+        from reverie.ui.session import Choice
+
         session = self.homes.session(place.home)
         if session is None:
             return
@@ -581,6 +585,8 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def show_about(self) -> None:
+        from PySide6.QtWidgets import QMessageBox
+
         from reverie import __version__
 
         QMessageBox.about(

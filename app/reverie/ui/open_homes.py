@@ -14,10 +14,10 @@ from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.profile import Profile
 from reverie.ui import dialogs
-from reverie.ui.jobs import JobControl
+from reverie.ui.jobs import JobControl, Lanes
 from reverie.ui.picker import home_node
 from reverie.ui.rows import Node
-from reverie.ui.session import HomeSession, Lanes, Opened, adopt_home_job, open_home_job
+from reverie.ui.session import HomeSession, Opened, adopt_home_job, open_home_job
 
 if TYPE_CHECKING:
     from reverie.helper.process import Helper

@@ -27,7 +27,8 @@ from PySide6.QtWidgets import (
 from reverie.ui.icons import Icons
 from reverie.ui.memory.orphans.store_words import orphan_reason, orphan_title
 from reverie.ui.node_model import AnyIndex, NodeModel
-from reverie.ui.row_delegate import ROW_ROLE, RowDelegate, RowLook
+from reverie.ui.row_delegate import ROW_ROLE, RowDelegate
+from reverie.ui.row_look import RowLook
 from reverie.ui.rows import Node, shared
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import CalmSelection

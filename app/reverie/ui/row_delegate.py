@@ -6,13 +6,12 @@ widths adapt: in a narrow tree the use figures go first, then the description, n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from reverie.ui.icons import Icons
+from reverie.ui.row_look import RowLook
 from reverie.ui.theme import GAP, SIGN_CONTRAST, UNIT, dimmed, readable, tabular, theme_of
 
 _SIGN = 16
@@ -21,30 +20,6 @@ _NARROWEST_DETAIL = 48
 
 # The role under which a model hands over a `RowLook`.
 ROW_ROLE = int(Qt.ItemDataRole.UserRole) + 100
-
-
-@dataclass(frozen=True, slots=True)
-class RowLook:
-    """Everything a painter needs of a row, in one call across the language border. Texts are safe to draw.
-
-    `lock` is the sign of what is not for editing. `use` is right-aligned; with `has_use` its room is kept on
-    every row, so that the marks stand in one column.
-    """
-
-    name: str
-    detail: str = ""
-    icon: str = ""
-    use: str = ""
-    has_use: bool = False
-    bold: bool = False
-    italic: bool = False
-    quiet: bool = False
-    pinned: bool = False
-    badge: bool = False
-    warning: bool = False
-    modified: bool = False
-    flag: bool = False
-    lock: str = ""
 
 
 class RowDelegate(QStyledItemDelegate):

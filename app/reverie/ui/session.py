@@ -31,7 +31,8 @@ from reverie.homes.scopes import Caps, ScopeContext
 from reverie.profile import Profile
 from reverie.ui.bridge import WatchBridge, WatchEvent
 from reverie.ui.history_keeper import HistoryKeeper, merged
-from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.jobs import JobControl
+from reverie.ui.jobs import Lanes as Lanes
 from reverie.ui.memory.tree_nodes import BY_NAME, Arrangement, MemoryTree, build_tree
 
 if TYPE_CHECKING:
@@ -43,18 +44,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("reverie.session")
 LEASE_POLL_MS = 2000
 RETRY_MS = 3000
-
-
-@dataclass(frozen=True, slots=True)
-class Lanes:
-    """The threads of one window."""
-
-    scan: Lane
-    history: Lane
-    consolidator: Lane
-
-    def all(self) -> tuple[Lane, ...]:
-        return (self.scan, self.history, self.consolidator)
 
 
 @dataclass(frozen=True, slots=True)

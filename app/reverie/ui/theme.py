@@ -93,19 +93,21 @@ def mixed(color: QColor, into: QColor, share: float) -> QColor:
 
 def readable(color: QColor, background: QColor, ratio: float = TEXT_CONTRAST) -> QColor:
     """The nearest colour to `color`, towards black or white, that reaches `ratio` on `background`."""
-    return QColor(_readable(color.rgb(), background.rgb(), ratio))
+    return QColor.fromRgb(_readable(color.rgb(), background.rgb(), ratio))
 
 
 @lru_cache(maxsize=256)  # each row that is drawn asks
-def _readable(color_rgb: int, background_rgb: int, ratio: float) -> QColor:
-    color, background = QColor(color_rgb), QColor(background_rgb)
+def _readable(color_rgb: int, background_rgb: int, ratio: float) -> int:
+    # Not QColor(int), here and below: to tell whether a `Qt.GlobalColor` is meant, PySide makes every enum of
+    # `Qt`, which the first paint does not wait for.
+    color, background = QColor.fromRgb(color_rgb), QColor.fromRgb(background_rgb)
     black, white = QColor(0, 0, 0), QColor(255, 255, 255)
     goal = white if contrast(white, background) > contrast(black, background) else black
     for percent in range(0, 101, 4):
         candidate = mixed(goal, color, percent / 100)
         if contrast(candidate, background) >= ratio:
-            return candidate
-    return goal
+            return candidate.rgb()
+    return goal.rgb()
 
 
 def dimmed(text: QColor, background: QColor) -> QColor:
@@ -126,8 +128,8 @@ def theme_of(palette: QPalette) -> Theme:
 
 @lru_cache(maxsize=8)
 def _theme(base_rgb: int, window_rgb: int, text_rgb: int, window_text_rgb: int) -> Theme:
-    base, window, text = QColor(base_rgb), QColor(window_rgb), QColor(text_rgb)
-    window_text = QColor(window_text_rgb)
+    base, window, text = (QColor.fromRgb(rgb) for rgb in (base_rgb, window_rgb, text_rgb))
+    window_text = QColor.fromRgb(window_text_rgb)
     added, removed = mixed(_GREEN, base, 0.16), mixed(_RED, base, 0.15)
     return Theme(
         dark=luminance(base) < luminance(text),

@@ -20,8 +20,8 @@ from reverie.errors import MendableError
 from reverie.homes.codex_names import KIND
 from reverie.ui.extraction import words
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl, Ticket
-from reverie.ui.session import HomeSession, Lanes
+from reverie.ui.jobs import JobControl, Lanes, Ticket
+from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
     from reverie.services.extracting import Candidate, ExtractProgress, ExtractResult, ExtractView

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QWidget
 from reverie.errors import MendableError
 from reverie.files.process import is_ours
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl
+from reverie.ui.jobs import JobControl, Lanes
 from reverie.ui.memory.consolidation import AUTO, RULES, Consolidation, DreamEnded, button_engine
 from reverie.ui.memory.footer import Footer
-from reverie.ui.session import HomeSession, Lanes
+from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
     from reverie.dream.review import Selection

@@ -20,10 +20,10 @@ from reverie.errors import MendableError
 from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.icons import Icons
-from reverie.ui.jobs import JobControl, Ticket
+from reverie.ui.jobs import JobControl, Lanes, Ticket
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.notes_mends import NotesMends
-from reverie.ui.session import HomeSession, Lanes, TreeUpdate
+from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN, UNIT
 

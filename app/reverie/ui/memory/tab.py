@@ -19,6 +19,7 @@ from reverie.errors import MendableError
 from reverie.ui.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Situation
 from reverie.ui.extraction.control import ExtractControl
 from reverie.ui.icons import Icons
+from reverie.ui.jobs import Lanes
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.buffers import Buffers
 from reverie.ui.memory.co_editing_control import CoEditing
@@ -49,7 +50,7 @@ from reverie.ui.memory.tree_nodes import (
 )
 from reverie.ui.memory.tree_order import TreeOrder
 from reverie.ui.memory.tree_view import MemoryTreeView
-from reverie.ui.session import HomeSession, Lanes, TreeUpdate
+from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.theme import GAP, UNIT, theme_of
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from PySide6.QtCore import QByteArray, QMimeData, QModelIndex, QObject, Qt, Sign
 from reverie.ui import words
 from reverie.ui.memory.file_rules import SIGNS, RuleOf, editable, sign_of
 from reverie.ui.memory.finding_words import headline, is_marked
+from reverie.ui.memory.tree_looks import plain_look
 from reverie.ui.memory.tree_nodes import (
     EMPTY,
     CompanionData,
@@ -30,7 +31,8 @@ from reverie.ui.memory.tree_nodes import (
     path_of,
 )
 from reverie.ui.node_model import BRANCH_FLAGS, LEAF_FLAGS, NOTICE_FLAGS, AnyIndex, NodeModel
-from reverie.ui.row_delegate import ROW_ROLE, RowLook
+from reverie.ui.row_delegate import ROW_ROLE
+from reverie.ui.row_look import RowLook
 from reverie.ui.rows import Node
 from reverie.ui.shown import as_tooltip, human_size, visible
 
@@ -274,34 +276,8 @@ class MemoryTreeModel(NodeModel):
                     lock=sign_of(self._rule(data.scope, file.rel)),
                 )
             case FolderData():
-                lock = sign_of(self._rule(data.scope, data.rel))
-                return RowLook(visible(data.name), str(data.notes), "folder", lock=lock)
-            case ScopeData():
-                return RowLook(
-                    words.scope_name(data.scope),
-                    "" if data.reason else words.notes(data.notes),
-                    data.scope.value,
-                    bold=True,
-                    warning=bool(data.problems),
-                    quiet=bool(data.reason),
-                )
-            case CompanionData():
-                companion = data.companion
-                detail = self.tr("read by the agent") if companion.exists else self.tr("not there yet")
-                detail = self.tr("read-only") if companion.read_only else detail
-                return RowLook(
-                    visible(companion.label),
-                    detail,
-                    "companion",
-                    italic=True,
-                    quiet=not companion.exists,
-                )
-            case NoticeData():
-                text = data.text or self.tr("Nothing here yet. Ctrl+N creates the first memory.")
-                if data.kind == "unchanged":
-                    text = self.tr("Nothing changed since you last looked.")
-                return RowLook(visible(text), italic=True, quiet=True)
-        return RowLook("")
+                return plain_look(data, lock=sign_of(self._rule(data.scope, data.rel)))
+        return plain_look(data)
 
     def _use(self, data: FileData) -> str:
         usage = data.file.usage
