@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
-from reverie.context.seen import Change, Since, glance_of, since
+from reverie.context.seen import Change, Glances, Since, glance_of, since
 from reverie.context.view import ContextView, Entry, Gauge, Part
 from reverie.homes.scopes import Scope
 from reverie.memory.lint import LintFinding
@@ -197,3 +198,26 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
     tab.open.click()
     assert driver.window.tabs.currentWidget() is driver.window.tab
     driver.until(lambda: driver.window.tab.tree.current_data() is not None)
+
+
+def test_what_changed_is_said_however_often_it_is_gathered(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(home)
+    driver.window.late.show_context()
+    assert settled(driver).since.text() == ""
+    driver.window.tabs.setCurrentWidget(driver.window.tab)
+    (home / "memory" / "global" / "preferences.md").write_text("Much shorter.\n")
+    again = windows.open(home)
+    kept, keep = Event(), Glances.keep
+
+    def kept_now(glances: Glances, *what: Any) -> None:
+        keep(glances, *what)
+        kept.set()
+
+    monkeypatch.setattr(Glances, "keep", kept_now)
+    again.window.late.show_context()
+    # The memories change again before the GUI thread hears of the first one.
+    assert kept.wait(15)
+    again.window.late.context_control._gather()
+    assert "global/preferences.md has another size" in settled(again).since.text()

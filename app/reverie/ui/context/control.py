@@ -21,7 +21,6 @@ from reverie.context.desk import AGENTS, assemble, gather
 from reverie.context.facts import Facts
 from reverie.context.seen import Glances, Since, since
 from reverie.context.view import ContextView
-from reverie.homes.scopes import ScopeContext
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import TreeUpdate
 from reverie.ui.shown import visible
@@ -41,8 +40,15 @@ _DAY_MS = 86_400_000
 class _Gathered:
     facts: Facts
     now: int
-    at: int
-    glance: Mapping[str, Any] | None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was seen before this visit: read by its first job, because each of them keeps what is seen now,
+    and the next may have been asked for before the first is done."""
+
+    is_known: bool = False
+    glance: Mapping[str, Any] | None = None
 
 
 class ContextControl(QObject):
@@ -61,8 +67,7 @@ class ContextControl(QObject):
         self._update: TreeUpdate | None = None
         self._facts: Facts | None = None
         self._now = 0
-        self._glance: Mapping[str, Any] | None = None
-        self._asked: ScopeContext | None = None  # whose glance is known
+        self._seen = _Seen()
         self._stale = True
         tab.shown.connect(self._on_shown)
         tab.days_wanted.connect(self._on_days)
@@ -98,7 +103,7 @@ class ContextControl(QObject):
             self._lane.stop()
 
     def _forget(self) -> None:
-        self._update, self._facts, self._asked, self._glance = None, None, None, None
+        self._update, self._facts, self._seen = None, None, _Seen()
         self._stale = True
         if self._lane is not None:
             self._lane.abandon("gather")
@@ -144,19 +149,18 @@ class ContextControl(QObject):
         now, before = self._clock(), self._facts
         times = (now, now + self.tab.clock.value() * _DAY_MS)
         context, scopes, parts = update.context, update.view.scopes, session.workbench.parts
-        first, glance = self._asked != context, self._glance
+        seen = self._seen
 
         def work(_control: JobControl) -> _Gathered:
             found = gather(home, context, scopes, times=times, before=before)
-            known = glance
             glances = Glances(parts.own_sidecars, lock_dir=parts.profile.locks, clock=parts.clock)
-            if first:
-                known = glances.read(context)
+            if not seen.is_known:
+                seen.glance, seen.is_known = glances.read(context), True
             # Put together here once, so that the GUI thread finds all but what is typed worked out.
             for at in dict.fromkeys(reversed(times)):
                 view = assemble(found, at)
             glances.keep(context, view)
-            return _Gathered(found, now, times[1], known)
+            return _Gathered(found, now)
 
         if self._lane is None:
             self._lane = Lane("context", self)
@@ -166,8 +170,7 @@ class ContextControl(QObject):
         )
 
     def _on_gathered(self, found: _Gathered) -> None:
-        self._facts, self._now, self._glance = found.facts, found.now, found.glance
-        self._asked = found.facts.context
+        self._facts, self._now = found.facts, found.now
         self.tab.message.clear()
         self._put_together()
 
@@ -194,7 +197,7 @@ class ContextControl(QObject):
         self.tab.show_since(self._since(view, shown_now=not days and not drafts), self._now)
 
     def _since(self, view: ContextView, *, shown_now: bool) -> Since | None:
-        return since(self._glance, view) if shown_now else None
+        return since(self._seen.glance, view) if shown_now else None
 
     def _drafts(self, facts: Facts) -> dict[str, str]:
         """Unsaved texts of this home's memories, by memory path."""
