@@ -55,6 +55,27 @@ _ADDRESS = re.compile(
     re.VERBOSE,
 )
 
+# A client of MySQL takes a password right behind `-p`; what goes on elsewhere is another command's.
+_MYSQL = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:mysql(?:dump|admin|import|show|check|slap|pump|binlog)?|mariadb(?:-[a-z]{1,12}+)?)"
+    r"""(?:\.exe)?["']?(?=[ \t])"""
+)
+_COMMAND_END = re.compile(r"[\r\n|;&]")
+_BEHIND_P = re.compile(r"""(?<=[\s"'])-p(?:"([^"\r\n]{1,256}+)"|'([^'\r\n]{1,256}+)'|([^\s"'`,;]{1,256}+))""")
+_PORTS = re.compile(r"[\d.:]*+(?:/(?:tcp|udp))?\Z")
+_LONGEST_COMMAND = 4096
+_LONGEST_WORD = 260
+
+_GAP = r"(?:\s|\\[nrt]){1,20}+"
+_WORD = r"(?:(?!\\[nrt])[^\s,]){1,256}+"
+_NETRC = re.compile(
+    rf"""(?<![A-Za-z0-9_-])(?:machine{_GAP}({_WORD})|default)(?:{_GAP}(?:login|account){_GAP}{_WORD}){{0,3}}+
+        {_GAP}password{_GAP}(?:"([^"\r\n]{{1,256}}+)"|((?:(?!\\[nrt])[^\s"']){{1,256}}+))""",
+    re.VERBOSE,
+)
+# In square brackets: an address, or the mark that stands for one by now.
+_HOST = re.compile(r"[\w-]++(?:[.:][\w-]++)++\Z|localhost\Z|\[")
+
 _KEY_BEGIN = re.compile(
     r"-----\s{0,4}BEGIN\s{1,4}(?:[A-Z0-9]{1,20}+\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
 )
@@ -92,6 +113,30 @@ def shaped_secrets(text: str) -> Iterator[Span]:
     for match in _ADDRESS.finditer(text):
         if not is_placeholder(match[1]):
             yield match.start(1), match.end(1), "url-password"
+    yield from _behind_p(text)
+    for match in _NETRC.finditer(text):
+        group = 2 if match[2] is not None else 3
+        if not is_placeholder(match[group]) and _is_netrc(match[1] or "", match[group]):
+            yield match.start(group), match.end(group), "password"
+
+
+def _behind_p(text: str) -> Iterator[Span]:
+    """Passwords on the command lines of MySQL's clients."""
+    done = 0
+    for match in _MYSQL.finditer(text):
+        if match.start() < done:
+            continue
+        limit = match.end() + _LONGEST_COMMAND
+        end = _COMMAND_END.search(text, match.end(), limit)
+        done = min(len(text), limit) if end is None else end.start()
+        for option in _BEHIND_P.finditer(text, match.end(), min(len(text), done + _LONGEST_WORD)):
+            if option.start() >= done:
+                break
+            group = next(number for number in (1, 2, 3) if option[number] is not None)
+            # A container of that name has ports behind the same letter.
+            is_ports = ":" in option[group] and _PORTS.match(option[group])
+            if not is_placeholder(option[group]) and not is_ports:
+                yield option.start(group), option.end(group), "password"
 
 
 def is_placeholder(value: str) -> bool:
@@ -102,6 +147,11 @@ def is_placeholder(value: str) -> bool:
 def _is_header_value(scheme: str, value: str) -> bool:
     """Tells a header from a sentence that begins with "Authorization:"."""
     return scheme.lower() in ("bearer", "basic") or len(value) >= 20 or any(map(str.isdigit, value))
+
+
+def _is_netrc(host: str, value: str) -> bool:
+    """Tells a line of a netrc file from a sentence about machines, logins and passwords."""
+    return _HOST.match(host) is not None or not value.strip(".?!:)").isalpha()
 
 
 def _is_credential(scheme: str, value: str) -> bool:

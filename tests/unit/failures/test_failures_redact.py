@@ -55,6 +55,12 @@ VECTORS: list[tuple[str, str]] = [
     (f"sk-proj-{A30}", "[REDACTED:OPENAI_KEY]"),
     ("sk-short", "sk-short"),
     ("a task-list-that-has-a-long-name", "a task-list-that-has-a-long-name"),
+    ("mysql -u root -phunter shop", "mysql -u root -p[REDACTED] shop"),
+    ("mysqldump --all -p'two words'", "mysqldump --all -p'[REDACTED]'"),
+    ("mysql -p shop", "mysql -p shop"),
+    ("machine git.test login ada password hunter", "machine git.test login ada password [REDACTED]"),
+    ("machine 10.1.2.3 login ada password hunter", "machine [REDACTED:IP] login ada password [REDACTED]"),
+    ("the machine asked for login and password twice", "the machine asked for login and password twice"),
     # 5 and 6
     (f"sent Bearer {A20}", "sent Bearer [REDACTED]"),
     ("the bearer of news", "the bearer of news"),

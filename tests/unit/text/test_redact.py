@@ -126,6 +126,37 @@ def test_tokens_headers_and_credentials_in_addresses_go(text: str, clean: str) -
         ("run --token 0a1b2c3d4e5f --verbose", "run --token [redacted:token] --verbose"),
         ("mysql --password=hunter22 db", "mysql --password=[redacted:password] db"),
         ("mysql --password hunter22 db", "mysql --password [redacted:password] db"),
+        ("mysql -u root -phunter db", "mysql -u root -p[redacted:password] db"),
+        (
+            "/usr/bin/mysqldump -h db1 '-phunter' shop",
+            "/usr/bin/mysqldump -h db1 '-p[redacted:password]' shop",
+        ),
+        ("mariadb-admin -p'two words' ping", "mariadb-admin -p'[redacted:password]' ping"),
+        (
+            'sh: mysql -proot | tee -pfile; mysql -p"a;b"',
+            'sh: mysql -p[redacted:password] | tee -pfile; mysql -p"[redacted:password]"',
+        ),
+        (
+            "machine git.test login ada password hunter",
+            "machine git.test login ada password [redacted:password]",
+        ),
+        (
+            "machine git.test\n  login ada\n\tpassword hunter\nmacdef",
+            "machine git.test\n  login ada\n\tpassword [redacted:password]\nmacdef",
+        ),
+        (
+            'machine localhost password "a b" login ada',
+            'machine localhost password "[redacted:password]" login ada',
+        ),
+        (
+            "machine h login a account b password x1",
+            "machine h login a account b password [redacted:password]",
+        ),
+        ("default login anonymous password me@here", "default login anonymous password [redacted:password]"),
+        (
+            json.dumps("machine a.b login c\npassword dog7"),
+            '"machine a.b login c\\npassword [redacted:password]"',
+        ),
         (
             "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCY",
             "aws_secret_access_key = [redacted:token]",
@@ -220,6 +251,17 @@ def test_values_of_secret_names_go_and_all_else_stays(text: str, clean: str) -> 
         "id: 550e8400-e29b-41d4-a716-446655440000",
         "keyboard: qwerty12345, monkey=banana12345",
         "[redacted:password] and api_key=[redacted:token]",
+        "mysql -p prompts for the password",
+        "mysql -u root -p$MYSQL_PWD -P 3306",
+        "mysql -p${PASS} and mysql -p<password>",
+        "docker run --name mysql -p3306:3306 -p127.0.0.1:33060:33060 mysql:8",
+        "mysql < dump.sql; ssh -p2222 host",
+        "pip install mysqlclient -python3",
+        "the machine needs login and password rotation",
+        "by default login and password for the demo are shown",
+        "a machine with a login: password reset",
+        "machine git.test login ada password $TOKEN",
+        "machine git.test login ada",
     ],
 )
 def test_prose_code_and_placeholders_stay(text: str) -> None:
@@ -293,6 +335,12 @@ def test_a_provider_key_behind_a_boundary_is_always_found(before: str, key: str,
 
 
 WORST = [
+    "mysql ",
+    "mysql -p",
+    " -px mysql",
+    "machine a login b ",
+    "machine a.b\\n",
+    "default login ",
     "eyJ",
     "eyJaaaaaaaaaa",
     "eyJaaaaaaaaaa.",
