@@ -1,9 +1,9 @@
 """The home of mux, renamed xum: `~/.xum`, `~/.mux` and their relatives (formats/mux.md sections 1 to 3).
 
-Everything that is constant about this agent lives here and in its neighbours `mux_location`, `mux_config`
-and `mux_names`. The home is only read: each call reads what it needs anew, so that an instance never goes
-stale, and creates nothing. An id that is not a plain directory name is refused before it becomes a path, so
-that no scope root ever lies outside the home.
+Everything that is constant about this agent lives here and in its neighbours `mux_location`, `mux_config`,
+`mux_names` and `mux_stores`. The home is only read: each call reads what it needs anew, so that an instance
+never goes stale, and creates nothing. An id that is not a plain directory name is refused before it becomes a
+path, so that no scope root ever lies outside the home.
 
 Failure policy: a home whose directory is gone raises `Unavailable`; a `config.json` that cannot be read is a
 sentence in `contents().problems`, and then nothing is called an orphan, since nobody knows what is listed.
@@ -11,25 +11,22 @@ sentence in `contents().problems`, and then nothing is called an orphan, since n
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import Unavailable, mendable_from_os
-from reverie.homes.agents import DreamWishes, DumpPlaces, MemoryKinds, WriterPlace, WriterWishes
 from reverie.homes.listing import (
     Companion,
     HomeContents,
     LostStore,
-    Orphan,
     SessionPlace,
     Source,
     WatchedPlace,
     Workspace,
 )
-from reverie.homes.mux_config import MuxConfig, find_workspace, parse_config
+from reverie.homes.mux_config import find_workspace, parse_config
 from reverie.homes.mux_dumps import DUMPS, dump_places, watched_dumps
 from reverie.homes.mux_location import ACTIVITY, CONFIG, CONFIG_BYTES, COVERAGE, USAGE
 from reverie.homes.mux_names import (
@@ -40,10 +37,9 @@ from reverie.homes.mux_names import (
     project_id,
     strip_trailing_separators,
 )
+from reverie.homes.mux_stores import MuxStores, owners_of
 from reverie.homes.plain import PlainHome
 from reverie.homes.reading import (
-    directory_names,
-    file_names,
     is_directory,
     is_file,
     read_json,
@@ -52,6 +48,7 @@ from reverie.homes.reading import (
 from reverie.homes.scopes import Caps, ProjectGap, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 
 if TYPE_CHECKING:
+    from reverie.homes.agents import DreamWishes, DumpPlaces, MemoryKinds, WriterPlace, WriterWishes
     from reverie.transcripts.reading import ReadableTranscript
     from reverie.transcripts.turns import Transcript
 
@@ -65,7 +62,6 @@ CAPS = Caps(
     view_depth=2,
 )
 
-_OLD_PROJECT_STORES = "project-memory"
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 _METADATA_BYTES = 1 << 20
 _PROBLEMS_SHOWN = 100
@@ -77,6 +73,10 @@ class MuxHome(PlainHome):
 
     kind = KIND
     caps = CAPS
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self._stores = MuxStores(root)
 
     @property
     def usage_sidecar(self) -> Path | None:
@@ -92,8 +92,8 @@ class MuxHome(PlainHome):
         config = parse_config(data, self._metadata_id)
         problems = [problem] if problem else []
         problems += config.problems
-        orphans = [*self._orphans(config, problems)] if known else []
-        orphans += self._older_layouts(config, problems)
+        orphans = [*self._stores.orphans(config, problems)] if known else []
+        orphans += self._stores.older_layouts(config, problems)
         if len(problems) > _PROBLEMS_SHOWN:
             problems[_PROBLEMS_SHOWN:] = [f"There are {len(problems) - _PROBLEMS_SHOWN:,} more problems."]
         # Again at the end: a home that vanished meanwhile must not look like an emptied one.
@@ -122,14 +122,14 @@ class MuxHome(PlainHome):
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
         self._require_available()
         if scope is Scope.GLOBAL:
-            return self._global_root()
+            return self._stores.global_root()
         if scope is Scope.PROJECT:
             if context.store:
                 _refuse_hostile_id(context.store.removeprefix("project/"))
-                return self._project_root(context.store.removeprefix("project/"), None)
+                return self._stores.project_root(context.store.removeprefix("project/"), None)
             if context.project_path is None or context.project_path in ("", MULTI_PROJECT_BUCKET):
                 raise _no_project(context)
-            return self._project_root(project_dir_name(context.project_path), context.project_path)
+            return self._stores.project_root(project_dir_name(context.project_path), context.project_path)
         if context.workspace_id is None:
             raise ScopeUnavailable(
                 scope,
@@ -139,20 +139,22 @@ class MuxHome(PlainHome):
                 next_step="Choose a workspace.",
             )
         _refuse_hostile_id(context.workspace_id)
-        return self._workspace_root(context.workspace_id)
+        return self._stores.workspace_root(context.workspace_id)
 
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
         contents = contents or self.contents()
-        owners = _owners(contents)
-        found = [self._global_root()] if is_directory(self._global_root().directory) else []
+        stores, owners = self._stores, owners_of(contents)
+        found = [stores.global_root()] if is_directory(stores.global_root().directory) else []
         # What cannot be listed is named by `contents()`; here it is only left out, and so left as it was.
         unlisted: list[str] = []
         found += [
-            self._project_root(name, owners.get(name)) for name in self._project_stores(owners, unlisted)
+            stores.project_root(name, owners.get(name)) for name in stores.project_stores(owners, unlisted)
         ]
         listed = {workspace.id for workspace in contents.workspaces()}
         found += [
-            self._workspace_root(name) for name in self._sessions(listed, unlisted) if self._has_memory(name)
+            stores.workspace_root(name)
+            for name in stores.sessions(listed, unlisted)
+            if stores.has_memory(name)
         ]
         self._require_available()
         return tuple(found)
@@ -161,7 +163,7 @@ class MuxHome(PlainHome):
         from reverie.homes.mux_orphans import lost_stores
 
         contents = self.contents()
-        return lost_stores(self._root, contents, self.roots(contents), _owners(contents))
+        return lost_stores(self._root, contents, self.roots(contents), owners_of(contents))
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
         instructions, extra = (self._root / name for name in _INSTRUCTIONS)
@@ -219,6 +221,7 @@ class MuxHome(PlainHome):
     def dream_wishes(self, workspace_id: str | None) -> DreamWishes:
         """Model cascade and prompt override of formats/mux.md section 10; definitions of a project are not
         consulted for a dream."""
+        from reverie.homes.agents import DreamWishes
         from reverie.homes.mux_models import dream_enabled, dream_model
 
         config, _readable, _problem = self._config()
@@ -317,68 +320,6 @@ class MuxHome(PlainHome):
         identity = data.get("id") if isinstance(data, dict) else None
         return identity if isinstance(identity, str) and identity else None
 
-    # Stores on disk
-
-    def _global_root(self) -> ScopeRoot:
-        return ScopeRoot(Scope.GLOBAL, "global", self._root / "memory" / "global", "global:")
-
-    def _project_root(self, name: str, owner: str | None) -> ScopeRoot:
-        prefix = None if owner is None else f"project:{escape_key(owner)}:"
-        return ScopeRoot(Scope.PROJECT, f"project/{name}", self._root / "memory" / "project" / name, prefix)
-
-    def _workspace_root(self, name: str) -> ScopeRoot:
-        directory = self._root.joinpath("sessions", name, "memory")
-        return ScopeRoot(Scope.WORKSPACE, f"workspace/{name}", directory, f"workspace:{escape_key(name)}:")
-
-    def _project_stores(self, owners: Mapping[str, str], problems: list[str]) -> list[str]:
-        """Names below memory/project, sorted. Dot-names that nobody owns are of tools (.git), not stores."""
-        names = directory_names(self._root / "memory" / "project", problems)
-        return [name for name in names if name in owners or not name.startswith(".")]
-
-    def _sessions(self, listed: set[str], problems: list[str]) -> list[str]:
-        """Names below sessions, sorted, again without those of tools."""
-        names = directory_names(self._root / "sessions", problems)
-        return [name for name in names if name in listed or not name.startswith(".")]
-
-    def _has_memory(self, name: str) -> bool:
-        # Asked thousands of times, where a Path costs more than the question.
-        return os.path.isdir(f"{self._root}/sessions/{name}/memory")  # noqa: PTH112
-
-    def _orphans(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
-        contents = HomeContents(config.projects)
-        owners = _owners(contents)
-        for name in self._project_stores(owners, problems):
-            if name not in owners:
-                yield Orphan(
-                    "project",
-                    self._project_root(name, None).directory,
-                    name,
-                    "No project in config.json has this name.",
-                )
-        listed = {workspace.id for workspace in contents.workspaces()}
-        for name in self._sessions(listed, problems):
-            if name not in listed and self._has_memory(name):
-                yield Orphan(
-                    "workspace",
-                    self._workspace_root(name).directory,
-                    name,
-                    "No workspace in config.json has this id.",
-                )
-
-    def _older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
-        """What versions of June 2026 left behind; no migration was ever shipped."""
-        memory = self._root / "memory"
-        loose = [name for name in file_names(memory, problems) if _is_note(name)]
-        if loose:
-            shown = f"memory/ ({len(loose)} loose {'file' if len(loose) == 1 else 'files'})"
-            yield Orphan("older-layout", memory, shown, "Global memory lay here until 13 June 2026.")
-        owners = _owners(HomeContents(config.projects))
-        reason = "Project memory lay here until 13 June 2026."
-        for name in directory_names(self._root / _OLD_PROJECT_STORES, problems):
-            yield Orphan(
-                "older-layout", self._root / _OLD_PROJECT_STORES / name, owners.get(name, name), reason
-            )
-
 
 def _context(workspace_id: str | None, project_path: str) -> ScopeContext:
     if not project_path:
@@ -424,17 +365,6 @@ def _refuse_hostile_id(workspace_id: str) -> None:
         )
 
 
-def _owners(contents: HomeContents) -> dict[str, str]:
-    """Store directory name -> the project path it was made from. The names are one-way, so every path that
-    config.json mentions is tried."""
-    paths = {project.path for project in contents.projects}
-    for workspace in contents.workspaces():
-        paths.update(workspace.project_paths)
-        if workspace.sub_project:
-            paths.add(workspace.sub_project)
-    return {project_dir_name(path): path for path in paths - {"", MULTI_PROJECT_BUCKET}}
-
-
 def _recencies(entries: dict[str, Any]) -> Iterator[tuple[str, int]]:
     for workspace_id in sorted(entries, key=_js_key_order):
         entry = entries[workspace_id]
@@ -450,7 +380,3 @@ def _js_key_order(key: str) -> tuple[bool, int]:
     is_index = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= 10
     index = int(key) if is_index else _ARRAY_INDEX_LIMIT
     return (True, 0) if index >= _ARRAY_INDEX_LIMIT else (False, index)
-
-
-def _is_note(name: str) -> bool:
-    return name.endswith(".md") and not name.startswith(".")

@@ -1,0 +1,101 @@
+"""Where mux keeps memories, as roots of scopes, and which of them nobody is listed for (formats/mux.md,
+sections 2 and 3).
+
+Only looked at. Threading, failure: as `homes.base` says; what cannot be listed is a sentence in `problems`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from reverie.homes.listing import HomeContents, Orphan
+from reverie.homes.mux_config import MuxConfig
+from reverie.homes.mux_names import MULTI_PROJECT_BUCKET, escape_key, project_dir_name
+from reverie.homes.reading import directory_names, file_names
+from reverie.homes.scopes import Scope, ScopeRoot
+
+_OLD_PROJECT_STORES = "project-memory"
+
+
+class MuxStores:
+    """The stores of one home."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def global_root(self) -> ScopeRoot:
+        return ScopeRoot(Scope.GLOBAL, "global", self._root / "memory" / "global", "global:")
+
+    def project_root(self, name: str, owner: str | None) -> ScopeRoot:
+        prefix = None if owner is None else f"project:{escape_key(owner)}:"
+        return ScopeRoot(Scope.PROJECT, f"project/{name}", self._root / "memory" / "project" / name, prefix)
+
+    def workspace_root(self, name: str) -> ScopeRoot:
+        directory = self._root.joinpath("sessions", name, "memory")
+        return ScopeRoot(Scope.WORKSPACE, f"workspace/{name}", directory, f"workspace:{escape_key(name)}:")
+
+    def project_stores(self, owners: Mapping[str, str], problems: list[str]) -> list[str]:
+        """Names below memory/project, sorted. Dot-names that nobody owns are of tools (.git), not stores."""
+        names = directory_names(self._root / "memory" / "project", problems)
+        return [name for name in names if name in owners or not name.startswith(".")]
+
+    def sessions(self, listed: set[str], problems: list[str]) -> list[str]:
+        """Names below sessions, sorted, again without those of tools."""
+        names = directory_names(self._root / "sessions", problems)
+        return [name for name in names if name in listed or not name.startswith(".")]
+
+    def has_memory(self, name: str) -> bool:
+        # Asked thousands of times, where a Path costs more than the question.
+        return os.path.isdir(f"{self._root}/sessions/{name}/memory")  # noqa: PTH112
+
+    def orphans(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
+        contents = HomeContents(config.projects)
+        owners = owners_of(contents)
+        for name in self.project_stores(owners, problems):
+            if name not in owners:
+                yield Orphan(
+                    "project",
+                    self.project_root(name, None).directory,
+                    name,
+                    "No project in config.json has this name.",
+                )
+        listed = {workspace.id for workspace in contents.workspaces()}
+        for name in self.sessions(listed, problems):
+            if name not in listed and self.has_memory(name):
+                yield Orphan(
+                    "workspace",
+                    self.workspace_root(name).directory,
+                    name,
+                    "No workspace in config.json has this id.",
+                )
+
+    def older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
+        """What versions of June 2026 left behind; no migration was ever shipped."""
+        memory = self._root / "memory"
+        loose = [name for name in file_names(memory, problems) if _is_note(name)]
+        if loose:
+            shown = f"memory/ ({len(loose)} loose {'file' if len(loose) == 1 else 'files'})"
+            yield Orphan("older-layout", memory, shown, "Global memory lay here until 13 June 2026.")
+        owners = owners_of(HomeContents(config.projects))
+        reason = "Project memory lay here until 13 June 2026."
+        for name in directory_names(self._root / _OLD_PROJECT_STORES, problems):
+            yield Orphan(
+                "older-layout", self._root / _OLD_PROJECT_STORES / name, owners.get(name, name), reason
+            )
+
+
+def owners_of(contents: HomeContents) -> dict[str, str]:
+    """Store directory name -> the project path it was made from. The names are one-way, so every path that
+    config.json mentions is tried."""
+    paths = {project.path for project in contents.projects}
+    for workspace in contents.workspaces():
+        paths.update(workspace.project_paths)
+        if workspace.sub_project:
+            paths.add(workspace.sub_project)
+    return {project_dir_name(path): path for path in paths - {"", MULTI_PROJECT_BUCKET}}
+
+
+def _is_note(name: str) -> bool:
+    return name.endswith(".md") and not name.startswith(".")
