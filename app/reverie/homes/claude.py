@@ -12,7 +12,7 @@ Listing opens no transcript; titles and working directories come from one only w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from reverie.clock import DAY_MS
@@ -27,7 +27,8 @@ from reverie.homes.claude_places import (
     memory_settings,
     settings_problems,
 )
-from reverie.homes.claude_projects import NOTES, NOTES_FILE, Known, Listed, Session, listed
+from reverie.homes.claude_projects import NOTES, NOTES_FILE, Known, Session
+from reverie.homes.claude_sessions import ClaudeSessions
 from reverie.homes.claude_sidechains import older_sources, side_sources
 from reverie.homes.claude_stores import ClaudeStores, no_session, nothing_chosen, refuse_hostile_id
 from reverie.homes.listing import (
@@ -40,7 +41,7 @@ from reverie.homes.listing import (
     Workspace,
 )
 from reverie.homes.plain import PlainHome
-from reverie.homes.reading import directory_names, is_directory, is_file
+from reverie.homes.reading import directory_names, is_directory
 from reverie.homes.scopes import (
     Caps,
     FileRole,
@@ -87,13 +88,13 @@ class ClaudeHome(PlainHome):
         self._machine = machine or Machine.this()
         self._known = Known(root, None if cache is None else cache / KIND)
         self._stores = ClaudeStores(root, self._machine, self._known)
+        self._sessions = ClaudeSessions(self._stores.projects)
         self._now = now
-        self._places: dict[str, str] = {}
 
     def contents(self) -> HomeContents:
         self._require_available()
         problems = [*settings_problems(self._root), *self._stores.refusals()]
-        directories = self._listed(problems)
+        directories = self._sessions.listed(problems)
         projects: dict[str, list[Workspace]] = {}
         known = {one.name: self._known.paths(one.name) for one in directories}
         owned = {name: list(dict.fromkeys(map(canonical_root, paths))) for name, paths in known.items()}
@@ -127,7 +128,7 @@ class ClaudeHome(PlainHome):
             return ScopeContext(workspace_id, self._project(project_path), None)
         if project_given or workspace_id is None:
             return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
-        place = self._place_of(workspace_id)
+        place = self._sessions.place_of(workspace_id)
         if place is None:
             return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
         return ScopeContext(workspace_id, self._owner(place), None)
@@ -140,7 +141,7 @@ class ClaudeHome(PlainHome):
             if context.workspace_id is None:
                 raise nothing_chosen(scope, None, "session")
             refuse_hostile_id(context.workspace_id)
-            place = self._place_of(context.workspace_id)
+            place = self._sessions.place_of(context.workspace_id)
             if place is None:
                 raise no_session(context.workspace_id)
             return self._stores.notes_root(place, context.workspace_id)
@@ -156,9 +157,9 @@ class ClaudeHome(PlainHome):
         unlisted: list[str] = []
         found += [self._stores.memory_root(name) for name in self._stores.memories(unlisted)]
         found += [root for root in self._stores.moved() if is_directory(root.directory)]
-        for one in self._listed(unlisted):
+        for one in self._sessions.listed(unlisted):
             for session in one.sessions:
-                if session.notes and self._places.get(session.id) == one.name:
+                if session.notes and self._sessions.lies_in(session, one):
                     found.append(self._stores.notes_root(one.name, session.id))
         self._require_available()
         return tuple({root.key: root for root in found}.values())
@@ -201,17 +202,19 @@ class ClaudeHome(PlainHome):
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
         self._require_available()
-        return tuple((each.id, each.updated_at) for each in self._sessions())
+        return tuple((each.id, each.updated_at) for each in self._sessions.newest_first())
 
     def session(self, workspace_id: str) -> SessionPlace | None:
         refuse_hostile_id(workspace_id)
-        place = self._place_of(workspace_id)
+        place = self._sessions.place_of(workspace_id)
         return None if place is None else self._session_place(place, workspace_id)
 
     def sessions_in_use(self) -> tuple[SessionPlace, ...]:
         self._require_available()
         since = int(self._now() * 1000) - DAY_MS
-        live = (each for each in self._sessions() if each.transcript and each.updated_at >= since)
+        live = (
+            each for each in self._sessions.newest_first() if each.transcript and each.updated_at >= since
+        )
         return tuple([self._session_place(each.directory, each.id) for each in live][:_MOST_IN_USE])
 
     def use_watched(self) -> tuple[WatchedPlace, ...]:
@@ -221,8 +224,8 @@ class ClaudeHome(PlainHome):
     def workspace(self, workspace_id: str) -> Workspace | None:
         refuse_hostile_id(workspace_id)
         self._require_available()
-        owned = self._place_of(workspace_id)
-        for one in self._listed([], () if owned is None else (owned,)):
+        owned = self._sessions.place_of(workspace_id)
+        for one in self._sessions.listed([], () if owned is None else (owned,)):
             for session in one.sessions:
                 if session.id == workspace_id:
                     return self._workspace(session, self._owner(one.name), self._known.paths(one.name))
@@ -230,7 +233,7 @@ class ClaudeHome(PlainHome):
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
         refuse_hostile_id(session_id)
-        place = self._place_of(session_id)
+        place = self._sessions.place_of(session_id)
         if place is None:
             return None
         own = self._root / NOTES / "config"
@@ -256,8 +259,8 @@ class ClaudeHome(PlainHome):
         wanted = None if project_path is None else self._project(project_path)
         owners: dict[str, str] = {}
         found = []
-        directories = self._listed([])
-        for session in self._sessions(directories):
+        directories = self._sessions.listed([])
+        for session in self._sessions.newest_first(directories):
             owner = owners.get(session.directory) or self._owner(session.directory)
             owners[session.directory] = owner
             if wanted is not None and owner != wanted:
@@ -304,7 +307,7 @@ class ClaudeHome(PlainHome):
         """What a project is called once its newest transcripts were asked, where nothing else tells."""
         own = Path(project_path)
         if own.parent == self._stores.projects and not self._known.paths(own.name):
-            for one in self._listed([], (own.name,)):
+            for one in self._sessions.listed([], (own.name,)):
                 self._known.learn(one.name, (each.transcript for each in one.sessions if each.transcript))
         return self._project(project_path)
 
@@ -323,49 +326,6 @@ class ClaudeHome(PlainHome):
         )
 
     # Projects
-
-    def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[Listed, ...]:
-        found = listed(self._stores.projects, problems, only)
-        for one in found:
-            for session in one.sessions:
-                # Of a session in two directories the place with notes counts, then the one used last.
-                place = self._places.get(session.id)
-                if place is None or (place != one.name and self._is_better(session, place)):
-                    self._places[session.id] = one.name
-        return found
-
-    def _is_better(self, session: Session, place: str) -> bool:
-        other = self._stores.projects / place
-        if not _holds(other, session.id):
-            return True
-        return session.notes and not is_directory(other / session.id / NOTES)
-
-    def _sessions(self, directories: Iterable[Listed] | None = None) -> list[Session]:
-        """Every session, the one used last first, each once."""
-        found = [
-            session
-            for one in (self._listed([]) if directories is None else directories)
-            for session in one.sessions
-            if self._places[session.id] == one.name
-        ]
-        return sorted(found, key=lambda session: (-session.updated_at, session.id))
-
-    def _place_of(self, session_id: str) -> str | None:
-        """The directory of a session. Found once and looked at again each time, since thousands are asked
-        for."""
-        place = self._places.get(session_id)
-        if place is not None and _holds(self._stores.projects / place, session_id):
-            return place
-        self._places.pop(session_id, None)
-        found = [
-            name
-            for name in directory_names(self._stores.projects, [])
-            if DIRECTORY.fullmatch(name) and _holds(self._stores.projects / name, session_id)
-        ]
-        found.sort(key=lambda name: not is_directory(self._stores.projects / name / session_id / NOTES))
-        if found:
-            self._places[session_id] = found[0]
-        return found[0] if found else None
 
     def _owner(self, name: str) -> str:
         """The project of a directory in `projects/`."""
@@ -389,7 +349,7 @@ class ClaudeHome(PlainHome):
         return owner == str(self._stores.projects / name) or self._stores.directory_of(owner) == name
 
     def _cwd(self, context: ScopeContext) -> str | None:
-        place = self._place_of(context.workspace_id) if context.workspace_id else None
+        place = self._sessions.place_of(context.workspace_id) if context.workspace_id else None
         if place is not None:
             paths = self._known.paths(place)
             if paths and canonical_root(paths[0]) == context.project_path:
@@ -423,7 +383,3 @@ class ClaudeHome(PlainHome):
 
     def _session_place(self, place: str, session_id: str) -> SessionPlace:
         return SessionPlace(session_id, self._stores.projects / place, (f"{session_id}.jsonl",))
-
-
-def _holds(directory: Path, session_id: str) -> bool:
-    return is_file(directory / f"{session_id}.jsonl") or is_directory(directory / session_id / NOTES)
