@@ -54,7 +54,7 @@ def test_the_first_start_tells_homes_reading_runs_models_and_places_once(
     driver.do("help.welcome")
     again = shown(driver.window)
     assert again is not None
-    driver.until(lambda: "anthropic:big: that is anthropic" in again.text)
+    driver.until(lambda: "anthropic:big: memories go to anthropic" in again.text)
     assert "Background runs are on in 1 " in again.text
 
 

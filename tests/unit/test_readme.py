@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import dev
+import translations
 from reverie import homes
 from reverie.agent import catalogue
 from reverie.cli.arguments import COMMANDS, build_parser
@@ -21,6 +22,10 @@ GUIDE = (dev.ROOT / "resources" / "guide.md").read_text(encoding="utf-8")
 _ROW = re.compile(r"^\| (`reverie.+?) \| (.+?) \|$", re.MULTILINE)
 _EVERYWHERE = {"--help", "--home", "--profile", "--json", "--now", "--version", "--workspace", "--project"}
 """Said once, above the table."""
+CLAIMS = (
+    *("local-only", "only locally", "never leaves", "nothing leaves", "stays on your machine", "100 % local"),
+    *("verlässt diesen rechner", "nur lokal", "bleibt auf ihrem rechner"),
+)
 
 
 def anchors(text: str) -> set[str]:
@@ -101,10 +106,18 @@ def test_the_names_that_a_new_provider_needs_are_there() -> None:
         assert hasattr(catalogue, name)
 
 
-@pytest.mark.parametrize("text", [README, GUIDE], ids=["README", "guide"])
-def test_no_text_says_that_everything_stays_on_this_machine(text: str) -> None:
-    said = " ".join(text.split()).lower()
-    for claim in ("local-only", "never leaves your machine", "stays on your machine", "nothing leaves"):
+def everything_said() -> dict[str, str]:
+    """The texts of the window in both languages, and those of the command line."""
+    german = translations.read_ts(dev.ROOT / "resources" / "translations" / "reverie_de.ts")
+    window = [text for _context, text in german] + [form for forms in german.values() for form in forms]
+    helps = [parser.format_help() for parser in (build_parser(), *parsers().values())]
+    return {"README": README, "guide": GUIDE, "window": "\n".join(window), "commands": "\n".join(helps)}
+
+
+@pytest.mark.parametrize("where", ["README", "guide", "window", "commands"])
+def test_no_text_says_that_everything_stays_on_this_machine(where: str) -> None:
+    said = " ".join(everything_said()[where].split()).lower()
+    for claim in CLAIMS:
         assert claim not in said
 
 

@@ -7,12 +7,15 @@ Threading: any thread but the GUI's. Failure: what cannot be listed has no dumps
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from reverie.homes.agents import DumpPlaces
 from reverie.homes.listing import WatchedPlace
 from reverie.homes.mux_names import is_plain_component
 from reverie.homes.mux_writer import AGENT
 from reverie.homes.reading import directory_names, is_directory
+
+if TYPE_CHECKING:
+    from reverie.homes.agents import DumpPlaces
 
 DUMPS = "debug_obj"
 # Not workspaces: copies of memories, and errors of the agent's own interface.
@@ -22,6 +25,8 @@ _MOST = 2_000
 
 def dump_places(root: Path) -> DumpPlaces:
     """The directories of dumps there are now."""
+    from reverie.homes.agents import DumpPlaces  # late: no name that is listed needs it
+
     found = [(name, root / DUMPS / name / AGENT) for name in _workspaces(root)]
     return DumpPlaces(root / DUMPS, tuple((name, path) for name, path in found if is_directory(path)))
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from reverie.homes.agents import WriterPlace, WriterWishes
-from reverie.homes.listing import Workspace
 from reverie.homes.mux_config import MetadataId, find_entry
 from reverie.homes.mux_models import below, model_string
 from reverie.homes.mux_names import project_id
+
+if TYPE_CHECKING:
+    from reverie.homes.agents import WriterPlace, WriterWishes
+    from reverie.homes.listing import Workspace
 
 STATE_FILE = "system1-memory-writer-state.json"
 AGENT = "system1_memory_writer"
@@ -27,6 +29,8 @@ def writer_place(
     root: Path, workspace_id: str, project_path: str | None, listed: Workspace | None
 ) -> WriterPlace:
     """`workspace_id` is a plain directory name."""
+    from reverie.homes.agents import WriterPlace  # late: no name that is listed needs it
+
     identity = project_id(project_path) if project_path else ""
     # Where the agent works first; the project's own directory for one that was never checked out.
     checkouts = [Path(path) for path in (listed.path if listed else "", project_path or "") if path]
@@ -41,6 +45,8 @@ def writer_place(
 
 
 def writer_wishes(config: object, workspace_id: str, metadata_id: MetadataId) -> WriterWishes:
+    from reverie.homes.agents import WriterWishes  # late, as above
+
     entry: Mapping[str, Any] = find_entry(config, workspace_id, metadata_id) or {}
     defaults = below(config, "agentAiDefaults", AGENT)
     own = model_string(below(entry, "aiSettingsByAgent", AGENT).get("model"))

@@ -1,6 +1,8 @@
 """What most homes have in common: a directory with a name, and nothing of what only some agents keep.
 
 A home of this kind overrides what its agent does keep. Threading and failure: as `homes.base` says.
+What only some jobs are about (`homes.agents`) is imported by those: listing names is on the way to the first
+paint.
 """
 
 from __future__ import annotations
@@ -9,24 +11,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reverie.errors import Unavailable
-from reverie.homes.agents import (
-    AgentJob,
-    AgentLock,
-    DreamWishes,
-    DumpPlaces,
-    Essence,
-    MemoryKinds,
-    NotesPlace,
-    RootChange,
-    StatusLine,
-    WriterPlace,
-    WriterWishes,
-)
-from reverie.homes.listing import Companion, LostStore, SessionPlace, Source, WatchedPlace, Workspace
 from reverie.homes.reading import is_directory
-from reverie.homes.records import Records
 from reverie.homes.scopes import (
     EDITABLE,
     FileRole,
@@ -36,8 +24,25 @@ from reverie.homes.scopes import (
     ScopeRoot,
     ScopeUnavailable,
 )
-from reverie.transcripts.reading import ReadableTranscript
-from reverie.transcripts.turns import Transcript
+
+if TYPE_CHECKING:
+    from reverie.homes.agents import (
+        AgentJob,
+        AgentLock,
+        DreamWishes,
+        DumpPlaces,
+        Essence,
+        MemoryKinds,
+        NotesPlace,
+        RootChange,
+        StatusLine,
+        WriterPlace,
+        WriterWishes,
+    )
+    from reverie.homes.listing import Companion, LostStore, SessionPlace, Source, WatchedPlace, Workspace
+    from reverie.homes.records import Records
+    from reverie.transcripts.reading import ReadableTranscript
+    from reverie.transcripts.turns import Transcript
 
 
 class PlainHome:
@@ -83,6 +88,8 @@ class PlainHome:
         return "memory"
 
     def essence(self, text: str) -> Essence:
+        from reverie.homes.agents import Essence
+
         return Essence(text)
 
     def followed(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
@@ -118,9 +125,13 @@ class PlainHome:
         return ()
 
     def memory_kinds(self) -> MemoryKinds:
+        from reverie.homes.agents import MemoryKinds
+
         return MemoryKinds()
 
     def dream_wishes(self, workspace_id: str | None) -> DreamWishes:
+        from reverie.homes.agents import DreamWishes
+
         return DreamWishes()
 
     def workspace(self, workspace_id: str) -> Workspace | None:
@@ -130,6 +141,8 @@ class PlainHome:
         return None
 
     def writer_wishes(self, workspace_id: str) -> WriterWishes:
+        from reverie.homes.agents import WriterWishes
+
         return WriterWishes(enabled=False)
 
     def notes_place(self, session_id: str) -> NotesPlace | None:

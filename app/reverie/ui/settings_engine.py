@@ -77,8 +77,8 @@ class EnginePage(SettingsPage):
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.auto = QRadioButton(self.tr("A&utomatic: the agent's own model, else rules"))
-        self.rules = QRadioButton(self.tr("&Rules: offline, nothing leaves this machine"))
-        self.model = QRadioButton(self.tr("A &model"))
+        self.rules = QRadioButton(self.tr("&Rules: no model, no account, no network"))
+        self.model = QRadioButton(self.tr("A &model: memories go to its provider"))
         self.name = QComboBox()
         self.name.setEditable(True)
         self.name.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)

@@ -27,7 +27,8 @@ HELP: dict[str, str] = {
         "Folders are looked through again and again, instead of the system telling what changed."
     ),
     "dream.engine": _(
-        "Who consolidates: fixed rules, one model, or the agent's own model where it can be reached."
+        "Who consolidates: fixed rules, one model, or the agent's own model where it can be reached. "
+        "A model is sent memories: they go to its provider."
     ),
     "dream.time_limit_s": _("A consolidation that takes longer is stopped, and changes nothing."),
     "dream.max_loss_percent": _("A run that would lose more of a scope's lines waits for your review."),

@@ -190,7 +190,7 @@ class Welcome(QDialog):
         return (
             rules
             + " "
-            + self.tr("Your settings name {engine}: that is {provider}.").format(
+            + self.tr("Your settings name {engine}: memories go to {provider}.").format(
                 engine=visible(self._wishes.engine), provider=visible(provider)
             )
         )
