@@ -869,12 +869,12 @@
         <translation> s</translation>
     </message>
     <message>
-        <source>&amp;Rules: offline, nothing leaves this machine</source>
-        <translation>&amp;Regeln: ohne Netz, nichts verlässt diesen Rechner</translation>
+        <source>&amp;Rules: no model, no account, no network</source>
+        <translation>&amp;Regeln: kein Modell, kein Konto, kein Netz</translation>
     </message>
     <message>
-        <source>A &amp;model</source>
-        <translation>Ein &amp;Modell</translation>
+        <source>A &amp;model: memories go to its provider</source>
+        <translation>Ein &amp;Modell: Notizen gehen an dessen Anbieter</translation>
     </message>
     <message>
         <source>A&amp;utomatic: the agent's own model, else rules</source>
@@ -4161,8 +4161,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wohin Texte gehen</translation>
     </message>
     <message>
-        <source>Your settings name {engine}: that is {provider}.</source>
-        <translation>Die Einstellungen nennen {engine}: Das ist {provider}.</translation>
+        <source>Your settings name {engine}: memories go to {provider}.</source>
+        <translation>Ihre Einstellungen nennen {engine}: Notizen gehen an {provider}.</translation>
     </message>
     <message>
         <source>{kind}: {root}</source>
@@ -5554,7 +5554,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>As known for this service</source>
-        <translation>Wie für diesen Dienst bekannt</translation>
+        <translation>Wie hier üblich</translation>
     </message>
     <message>
         <source>Background runs in any 24 hours; 0 allows none.</source>
@@ -5773,8 +5773,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wo der Dienst ist, bis dahin, wo der Pfad seiner Schnittstelle beginnt.</translation>
     </message>
     <message>
-        <source>Who consolidates: fixed rules, one model, or the agent's own model where it can be reached.</source>
-        <translation>Wer konsolidiert: feste Regeln, ein Modell, oder das eigene Modell des Agenten, wo es erreichbar ist.</translation>
+        <source>Who consolidates: fixed rules, one model, or the agent's own model where it can be reached. A model is sent memories: they go to its provider.</source>
+        <translation>Wer konsolidiert: feste Regeln, ein Modell, oder das eigene Modell des Agenten, wo es erreichbar ist. Ein Modell bekommt Notizen: Sie gehen an dessen Anbieter.</translation>
     </message>
     <message>
         <source>as usual</source>
