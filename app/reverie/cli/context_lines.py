@@ -56,7 +56,8 @@ def as_json(view: ContextView) -> dict[str, Any]:
 
 
 def lines(view: ContextView) -> Iterator[str]:
-    """The same for people: each part with its budgets, what is in and out, and the text itself."""
+    """The same for people: each part with its budgets, what is in and out, and the text itself, with a `!` at
+    lines to look at."""
     for part in view.parts:
         yield f"{PARTS[part.key]}: {', '.join(_gauge(gauge) for gauge in part.gauges)}"
         for note in notes(part):
@@ -66,7 +67,8 @@ def lines(view: ContextView) -> Iterator[str]:
             yield f"  {_MARKS[entry.state]}{printable(name)}  {printable(_figures(entry))}"
         if part.text:
             yield ""
-            yield from (f"  | {line}" for line in printable(part.text.expandtabs()).split("\n"))
+            for number, line in enumerate(part.text.expandtabs().split("\n"), 1):
+                yield f"  {'!' if number in part.marked else '|'} {printable(line)}"
         yield ""
     yield f"In all about {view.tokens:,} tokens, {view.bytes:,} bytes."
 
@@ -147,6 +149,7 @@ def _part(part: Part) -> dict[str, Any]:
             {"unit": gauge.unit, "used": gauge.used, "cap": gauge.cap or None} for gauge in part.gauges
         ],
         "cutLine": part.cut_line,
+        "marked": list(part.marked),
         "notes": notes(part),
         "entries": [
             {
