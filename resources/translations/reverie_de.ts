@@ -1786,6 +1786,17 @@
     </message>
 </context>
 <context>
+    <name>JudgedDialog</name>
+    <message>
+        <source>&amp;Scope</source>
+        <translation>&amp;Bereich</translation>
+    </message>
+    <message>
+        <source>Scope</source>
+        <translation>Bereich</translation>
+    </message>
+</context>
+<context>
     <name>LateTabs</name>
     <message>
         <source>Activity</source>
@@ -2200,10 +2211,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Name</translation>
     </message>
     <message>
-        <source>&amp;Scope</source>
-        <translation>&amp;Bereich</translation>
-    </message>
-    <message>
         <source>A folder cannot be moved into itself.</source>
         <translation>Ein Ordner kann nicht in sich selbst verschoben werden.</translation>
     </message>
@@ -2250,10 +2257,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Not a valid path: {problem}</source>
         <translation>Kein gültiger Pfad: {problem}</translation>
-    </message>
-    <message>
-        <source>Scope</source>
-        <translation>Bereich</translation>
     </message>
     <message>
         <source>Something of that name is there already: {names}</source>
@@ -2540,10 +2543,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Pfad</translation>
     </message>
     <message>
-        <source>&amp;Scope</source>
-        <translation>&amp;Bereich</translation>
-    </message>
-    <message>
         <source>A name that begins with a dot is never listed.</source>
         <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
@@ -2566,10 +2565,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Path in the scope</source>
         <translation>Pfad im Bereich</translation>
-    </message>
-    <message>
-        <source>Scope</source>
-        <translation>Bereich</translation>
     </message>
     <message>
         <source>Something is there already.</source>

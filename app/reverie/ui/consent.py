@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QWidget
 
 from reverie.ui import words
+from reverie.ui.columns import column
 from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.shown import visible
-from reverie.ui.theme import GAP, MARGIN, CalmSelection
+from reverie.ui.theme import CalmSelection
 
 if TYPE_CHECKING:
     from reverie.services.views import ConsentView
@@ -45,13 +46,7 @@ class ConsentDialog(QDialog):
         self.cancel.setDefault(True)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.title)
-        outer.addWidget(self.facts)
-        outer.addWidget(self.list, 1)
-        outer.addWidget(self.buttons)
+        column(self, self.title, self.facts, self.list, self.buttons, grows=self.list)
         self.cancel.setFocus()
 
     def _facts(self, consent: ConsentView, engine: str) -> str:

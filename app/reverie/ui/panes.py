@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLayout, QSplitter, QVBoxLayout, QWidget
-
-from reverie.ui.theme import UNIT
+from PySide6.QtWidgets import QSplitter, QWidget
 
 
 class Panes(QSplitter):
@@ -41,17 +39,3 @@ class Panes(QSplitter):
             self.setOrientation(wanted)
             if self._below is not None:
                 self.setSizes(self._sizes if wide else self._below)
-
-
-def pane(*parts: QWidget | QLayout, grows: QWidget, gap: int = UNIT) -> QWidget:
-    """A column without margins; `grows` takes the room that is left."""
-    made = QWidget()
-    column = QVBoxLayout(made)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(gap)
-    for part in parts:
-        if isinstance(part, QLayout):
-            column.addLayout(part)
-        else:
-            column.addWidget(part, 1 if part is grows else 0)
-    return made

@@ -17,13 +17,13 @@ from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
+from reverie.ui.columns import column
 from reverie.ui.labels import WrapLabel
 from reverie.ui.settings_draft import RULES, is_model_name
-from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.theme import GAP
 
 Rows = Iterable[tuple[str, QWidget]]
 """The label of each field, with its mnemonic, and the field."""
@@ -36,15 +36,7 @@ class SettingsPage(QWidget):
 
     def stack(self, *parts: QWidget | QLayout) -> None:
         """Everything on the page, from the top."""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(GAP)
-        for part in parts:
-            if isinstance(part, QWidget):
-                column.addWidget(part)
-            else:
-                column.addLayout(part)
-        column.addStretch(1)
+        column(self, *parts).addStretch(1)
 
 
 class ModelPage(SettingsPage):

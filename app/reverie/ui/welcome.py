@@ -21,12 +21,13 @@ from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from reverie.profile import Profile
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import column
 from reverie.ui.flow import FlowLayout
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.open_homes import OpenHomes
 from reverie.ui.shown import visible
-from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.theme import GAP
 
 if TYPE_CHECKING:
     from reverie.ui.main_window import MainWindow
@@ -102,11 +103,7 @@ class Welcome(QDialog):
         self.close_button.setDefault(True)
         self.close_button.clicked.connect(self.close)
         row.addWidget(self.close_button)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(area, 1)
-        outer.addLayout(row)
+        column(self, area, row, grows=area)
         self.resize(560, 440)
         self.close_button.setFocus()
 

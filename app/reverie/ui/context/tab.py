@@ -19,6 +19,7 @@ from reverie.context.seen import Since
 from reverie.context.view import ContextView, Entry, Gauge, Part
 from reverie.errors import MendableError
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import pane
 from reverie.ui.context import words
 from reverie.ui.context.budget import BudgetGauge
 from reverie.ui.context.entry_list import EntryList
@@ -26,7 +27,6 @@ from reverie.ui.context.loaded_text import LoadedText
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
-from reverie.ui.panes import pane
 from reverie.ui.part_tab import PartTab
 from reverie.ui.theme import GAP, MARGIN, UNIT
 

@@ -10,20 +10,20 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QLabel,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import MendableError
 from reverie.services.failures import FailuresView, LessonView, Repeated
 from reverie.ui import words as counting
+from reverie.ui.columns import column, pane
 from reverie.ui.failures import words
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
-from reverie.ui.panes import Panes, pane
+from reverie.ui.panes import Panes
 from reverie.ui.shown import visible, visible_lines
-from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.theme import GAP
 
 NARROWEST = 320
 _SIDE_BY_SIDE = 560
@@ -50,16 +50,8 @@ class _Dialog(QDialog):
             label.setBuddy(text)
             sides.append(pane(label, text, grows=text))
         self.splitter = Panes(*sides, beside_from=_SIDE_BY_SIDE, sizes=(1, 1))
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.message)
-        outer.addWidget(self.about)
-        if asked is not None:
-            outer.addWidget(asked)
-        outer.addWidget(self.splitter, 1)
-        outer.addWidget(self.note)
-        outer.addWidget(self.buttons)
+        above = (self.message, self.about) if asked is None else (self.message, self.about, asked)
+        column(self, *above, self.splitter, self.note, self.buttons, grows=self.splitter)
         self.buttons.button(QDialogButtonBox.StandardButton.Cancel).setAutoDefault(False)
         self.accept_button.setDefault(True)  # not before it has its window
 

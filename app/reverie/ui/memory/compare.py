@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from reverie.errors import MendableError
+from reverie.ui.columns import column
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.diff_view import DiffView
-from reverie.ui.theme import GAP, MARGIN
 
 
 class CompareDialog(QDialog):
@@ -33,13 +33,7 @@ class CompareDialog(QDialog):
         self.reload.clicked.connect(self._reload)
         self.keep.clicked.connect(self._keep)
         self.buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.title)
-        outer.addWidget(self.message)
-        outer.addWidget(self.diff, 1)
-        outer.addWidget(self.buttons)
+        column(self, self.title, self.message, self.diff, self.buttons, grows=self.diff)
 
     def show_versions(self, lane: Lane, path: str, disk: str, mine: str) -> None:
         """Compute and show the difference."""

@@ -9,26 +9,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Slot
-from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QDialogButtonBox,
-    QFormLayout,
-    QLineEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 from shiboken6 import isValid
 
 from reverie.homes.scopes import Scope
 from reverie.memory.paths import ROOT
 from reverie.ui import words
-from reverie.ui.labels import WrapLabel
+from reverie.ui.memory.judged_dialog import JudgedDialog
 from reverie.ui.memory.template_choice import TemplateChoice
 from reverie.ui.memory.tree_nodes import name_problem
-from reverie.ui.theme import GAP, MARGIN, theme_of
 
 if TYPE_CHECKING:
     from reverie.services.templates import Template
@@ -47,7 +37,7 @@ ReadTemplates = Callable[[Callable[[Sequence["Template"]], None]], None]
 """Reads the templates in the background and hands them to what it is given."""
 
 
-class PathDialog(QDialog):
+class PathDialog(JudgedDialog):
     """Scope and relative path. `taken(path)` says whether something is there already."""
 
     def __init__(
@@ -62,17 +52,10 @@ class PathDialog(QDialog):
         describe: bool = False,
         unchanged: str = "",
     ) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(title)
-        self.setMinimumWidth(340)
+        super().__init__(title, accept, scopes, parent)
         self.resize(480, 0)
         self._taken = taken
         self._unchanged = unchanged
-        self.scope = QComboBox()
-        self.scope.setAccessibleName(self.tr("Scope"))
-        for scope in scopes:
-            self.scope.addItem(words.scope_name(scope), scope)
-        self.scope.setEnabled(len(scopes) > 1)
         self.rel = QLineEdit(rel)
         self.rel.setAccessibleName(self.tr("Path in the scope"))
         self.rel.setPlaceholderText(self.tr("topic/notes.md"))
@@ -82,43 +65,18 @@ class PathDialog(QDialog):
             self.tr("One line that tells the agent when to read it (optional)")
         )
         self.template = TemplateChoice()
-        self.hint = WrapLabel()
-        self.buttons = QDialogButtonBox(
-            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
-        )
-        self.accept_button = self.buttons.button(QDialogButtonBox.StandardButton.Ok)
-        self.accept_button.setText(accept)
-        self._lay_out(describe)
-        self.scope.currentIndexChanged.connect(self._on_scope)
-        self.rel.textChanged.connect(self._judge)
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
-        self._judge()
-
-    def _lay_out(self, describe: bool) -> None:
-        form = QFormLayout()
-        form.setSpacing(GAP)
-        form.addRow(self.tr("&Scope"), self.scope)
-        form.addRow(self.tr("&Path"), self.rel)
+        rows: list[tuple[str, QWidget]] = [(self.tr("&Path"), self.rel)]
         if describe:
-            form.addRow(self.tr("&Description"), self.description)
-            form.addRow(self.tr("Te&mplate"), self.template)
+            rows += [(self.tr("&Description"), self.description), (self.tr("Te&mplate"), self.template)]
         else:
             for unused in (self.description, self.template):
                 unused.setParent(self)
                 unused.hide()
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(MARGIN)
-        outer.addLayout(form)
-        outer.addWidget(self.hint)
-        outer.addStretch(1)
-        outer.addWidget(self.buttons)
+        self.lay_out(rows)
         self.rel.setFocus()
-
-    @property
-    def chosen_scope(self) -> Scope:
-        return Scope(self.scope.currentData())
+        self.scope.currentIndexChanged.connect(self._on_scope)
+        self.rel.textChanged.connect(self.judge)
+        self.judge()
 
     def set_templates(self, templates: Sequence[Template]) -> None:
         """They have been read."""
@@ -128,7 +86,7 @@ class PathDialog(QDialog):
     @Slot()
     def _on_scope(self) -> None:
         self.template.show_for(self.chosen_scope)
-        self._judge()
+        self.judge()
 
     @property
     def path(self) -> str:
@@ -148,22 +106,10 @@ class PathDialog(QDialog):
         return self.tr("Something is there already.") if self._taken(self.path) else ""
 
     @Slot()
-    def _judge(self) -> None:
+    def judge(self) -> None:
         problem = self.problem()
         typed = bool(self.rel.text().strip()) and self.path != self._unchanged
-        theme = theme_of(self.palette())
-        palette = QPalette(self.hint.palette())
-        palette.setColor(
-            self.hint.foregroundRole(), theme.bad_text if problem and typed else theme.dim_window
-        )
-        self.hint.setPalette(palette)
-        self.hint.say(problem if problem else self.path)
-        self.accept_button.setEnabled(not problem)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "accept_button"):
-            self._judge()
+        self.say(problem or self.path, fine=not problem, bad=bool(problem) and typed)
 
     @classmethod
     def ask_new(

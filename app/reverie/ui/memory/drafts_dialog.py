@@ -13,18 +13,17 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import MendableError
+from reverie.ui.columns import column
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.diff_view import DiffView
 from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP, MARGIN
 from reverie.ui.times import exact_time
 
 if TYPE_CHECKING:
@@ -71,13 +70,7 @@ class DraftsDialog(QDialog):
         splitter.setStretchFactor(1, 1)
         splitter.setSizes([260, 600])
         splitter.setChildrenCollapsible(False)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.title)
-        outer.addWidget(self.message)
-        outer.addWidget(splitter, 1)
-        outer.addWidget(self.buttons)
+        column(self, self.title, self.message, splitter, self.buttons, grows=splitter)
 
     @property
     def current(self) -> Offer | None:

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, Slot
-from PySide6.QtGui import QPalette
+from PySide6.QtCore import QCoreApplication, Qt, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QCompleter,
     QDialog,
-    QDialogButtonBox,
-    QFormLayout,
     QLineEdit,
     QMessageBox,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -26,15 +22,14 @@ from reverie.homes.scopes import Scope
 from reverie.memory.moving import MovePlan, numbered, plan_moves
 from reverie.memory.paths import ROOT
 from reverie.ui import words
-from reverie.ui.labels import WrapLabel
+from reverie.ui.memory.judged_dialog import JudgedDialog
 from reverie.ui.memory.tree_nodes import name_problem
 from reverie.ui.shown import visible
-from reverie.ui.theme import GAP, MARGIN, theme_of
 
 _MOST_NAMES = 8
 
 
-class MoveDialog(QDialog):
+class MoveDialog(JudgedDialog):
     """`folders` are the relative paths of each scope that is there; `taken(path)` says whether something is
     there already."""
 
@@ -45,19 +40,14 @@ class MoveDialog(QDialog):
         taken: Callable[[str], bool],
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("", "", folders, parent)
         self._paths = tuple(paths)
         self._folders = folders
         self._taken = taken
         one = len(paths) == 1
         what = visible(paths[0].rpartition("/")[2]) if one else words.things(len(paths))
         self.setWindowTitle(self.tr("Move {what}").format(what=what))
-        self.setMinimumWidth(340)
-        self.scope = QComboBox()
-        self.scope.setAccessibleName(self.tr("Scope"))
-        for scope in folders:
-            self.scope.addItem(words.scope_name(scope), scope)
-        self.scope.setEnabled(len(folders) > 1)
+        self.accept_button.setText(self.tr("Move"))
         self.folder = QComboBox()
         self.folder.setEditable(True)
         self.folder.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
@@ -76,48 +66,27 @@ class MoveDialog(QDialog):
         self.name = QLineEdit(paths[0].rpartition("/")[2] if one else "")
         self.name.setAccessibleName(self.tr("Name"))
         self.keep_both = QCheckBox(self.tr("Keep &both: put a number after the name"))
-        self.hint = WrapLabel()
-        self.buttons = QDialogButtonBox(
-            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
-        )
-        self.accept_button = self.buttons.button(QDialogButtonBox.StandardButton.Ok)
-        self.accept_button.setText(self.tr("Move"))
-        self._lay_out(one)
+        rows: list[tuple[str, QWidget]] = [(self.tr("&Folder"), self.folder)]
+        if one:
+            rows.append((self.tr("&Name"), self.name))
+        else:
+            self.name.setParent(self)
+            self.name.hide()
+        self.lay_out(rows, self.keep_both)
+        self.folder.setFocus()
         above, _, rel = paths[0].removeprefix(ROOT + "/").partition("/")
         self.scope.setCurrentIndex(max(0, self.scope.findData(Scope(above))))
         self._fill_folders()
         self.folder.setEditText(rel.rpartition("/")[0])
         self.scope.currentIndexChanged.connect(self._fill_folders)
-        self.folder.editTextChanged.connect(self._judge)
-        self.name.textChanged.connect(self._judge)
-        self.keep_both.toggled.connect(self._judge)
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
-        self._judge()
-
-    def _lay_out(self, one: bool) -> None:
-        form = QFormLayout()
-        form.setSpacing(GAP)
-        form.addRow(self.tr("&Scope"), self.scope)
-        form.addRow(self.tr("&Folder"), self.folder)
-        if one:
-            form.addRow(self.tr("&Name"), self.name)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(MARGIN)
-        outer.addLayout(form)
-        outer.addWidget(self.keep_both)
-        outer.addWidget(self.hint)
-        outer.addStretch(1)
-        outer.addWidget(self.buttons)
-        if not one:
-            self.name.setParent(self)
-            self.name.hide()
-        self.folder.setFocus()
+        self.folder.editTextChanged.connect(self.judge)
+        self.name.textChanged.connect(self.judge)
+        self.keep_both.toggled.connect(self.judge)
+        self.judge()
 
     def plan(self) -> MovePlan:
         """What would move where, as the fields are now; numbered where a person chose to keep both."""
-        scope = Scope(self.scope.currentData()).value
+        scope = self.chosen_scope.value
         rel = "/".join(part for part in self.folder.currentText().strip().split("/") if part)
         folder = f"{ROOT}/{scope}/{rel}".rstrip("/")
         if len(self._paths) == 1:
@@ -152,12 +121,12 @@ class MoveDialog(QDialog):
     def _fill_folders(self) -> None:
         typed = self.folder.currentText()
         self.folder.clear()
-        self.folder.addItems(["", *self._folders[Scope(self.scope.currentData())]])
+        self.folder.addItems(["", *self._folders[self.chosen_scope]])
         self.folder.setEditText(typed)
-        self._judge()
+        self.judge()
 
     @Slot()
-    def _judge(self) -> None:
+    def judge(self) -> None:
         plan = self.plan()
         problem = self.problem(plan)
         self.keep_both.setEnabled(bool(plan.clashes) or self.keep_both.isChecked())
@@ -166,19 +135,9 @@ class MoveDialog(QDialog):
         if not problem and plan.clashes:
             names = ", ".join(visible(path.rpartition("/")[2]) for path in plan.clashes[:_MOST_NAMES])
             problem = says = self.tr("Something of that name is there already: {names}").format(names=names)
-        theme = theme_of(self.palette())
-        palette = QPalette(self.hint.palette())
         # Nothing was done wrong while nothing was chosen yet.
-        bad = problem and not (plan.refused and not plan.targets)
-        palette.setColor(self.hint.foregroundRole(), theme.bad_text if bad else theme.dim_window)
-        self.hint.setPalette(palette)
-        self.hint.say(says)
-        self.accept_button.setEnabled(not problem)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "accept_button"):
-            self._judge()
+        bad = bool(problem) and not (plan.refused and not plan.targets)
+        self.say(says, fine=not problem, bad=bad)
 
     @classmethod
     def ask(

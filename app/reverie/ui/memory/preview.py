@@ -24,10 +24,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.ui.columns import column
 from reverie.ui.labels import ElidedLabel, WrapLabel
 from reverie.ui.memory.rendering import LIMIT, PlainDocument, rendered
 from reverie.ui.shown import visible
-from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
+from reverie.ui.theme import GAP, UNIT, theme_of
 
 OPENED = frozenset({"http", "https", "mailto"})
 _REST_MS = 180
@@ -218,12 +219,7 @@ class LinkDialog(QDialog):
         self.cancel_button.setDefault(True)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(GAP)
-        column.addWidget(question)
-        column.addWidget(self.address)
-        column.addWidget(self.buttons)
+        column(self, question, self.address, self.buttons)
         self.cancel_button.setFocus()
         self.setMinimumWidth(340)
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QWidget
 
 from reverie.errors import MendableError
+from reverie.ui.columns import column
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.review import ReviewPane
 from reverie.ui.memory.run_list import RunList
 from reverie.ui.panes import Panes
-from reverie.ui.theme import GAP, MARGIN
 
 if TYPE_CHECKING:
     from reverie.services.views import RevertView, RunSummary, RunView
@@ -54,12 +54,7 @@ class RunsDialog(QDialog):
         )
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.empty)
-        outer.addWidget(self._splitter, 1)
-        outer.addWidget(buttons)
+        column(self, self.empty, self._splitter, buttons, grows=self._splitter)
         self.empty.hide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -4,12 +4,12 @@ right, a message, and Close."""
 from __future__ import annotations
 
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLayout, QPushButton, QWidget
 
+from reverie.ui.columns import column
 from reverie.ui.icons import Icons
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.panes import Panes
-from reverie.ui.theme import GAP, MARGIN
 
 
 class SideWindow(QDialog):
@@ -27,16 +27,7 @@ class SideWindow(QDialog):
         self.splitter = panes
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        for part in above:
-            if isinstance(part, QLayout):
-                outer.addLayout(part)
-            else:
-                outer.addWidget(part)
-        outer.addWidget(panes, 1)
-        outer.addWidget(buttons)
+        column(self, *above, panes, buttons, grows=panes)
         return buttons.button(QDialogButtonBox.StandardButton.Close)
 
     def follow(self) -> None:

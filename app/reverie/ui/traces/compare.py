@@ -24,11 +24,12 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui import words as common
+from reverie.ui.columns import column
 from reverie.ui.jobs import JobControl
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.diff_view import DiffView
 from reverie.ui.shown import visible, visible_lines
-from reverie.ui.theme import GAP, MARGIN, theme_of
+from reverie.ui.theme import theme_of
 from reverie.ui.traces import words
 from reverie.ui.traces.feed import Listed, TraceFeed
 from reverie.ui.traces.timeline_view import TimelineView
@@ -140,12 +141,12 @@ class TwoTraces(QWidget):
         self.table.setHorizontalHeaderLabels([visible(one.title), visible(other.title)])
         theme = theme_of(self.palette())
         for row, (left, right) in enumerate(zip(one.facts, other.facts, strict=True)):
-            for column, text in enumerate((left, right)):
+            for place, text in enumerate((left, right)):
                 item = QTableWidgetItem(visible(text))
                 item.setToolTip(visible(text))
                 if left != right:
                     item.setBackground(QBrush(theme.accent_back))
-                self.table.setItem(row, column, item)
+                self.table.setItem(row, place, item)
         timelines = on_one_scale(one.timeline, other.timeline)
         for title, side in zip(self.titles, (one, other), strict=True):
             title.setText(visible(side.title))
@@ -169,12 +170,7 @@ class TraceCompare(QDialog):
         self.two = TwoTraces()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.title)
-        outer.addWidget(self.two, 1)
-        outer.addWidget(self.buttons)
+        column(self, self.title, self.two, self.buttons, grows=self.two)
 
     def open_on(self, one: Listed, other: Listed) -> None:
         """Read both and show them."""

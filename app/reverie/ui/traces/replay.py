@@ -20,12 +20,12 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSpinBox,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import MendableError
 from reverie.ui import words as common
+from reverie.ui.columns import column
 from reverie.ui.consent import ConsentDialog
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
@@ -33,7 +33,7 @@ from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.settings_draft import is_model_name
 from reverie.ui.shown import visible
-from reverie.ui.theme import GAP, MARGIN, monospace
+from reverie.ui.theme import GAP, monospace
 from reverie.ui.traces import words
 from reverie.ui.traces.compare import Side, TwoTraces, side_of
 from reverie.ui.traces.feed import TraceFeed
@@ -103,14 +103,7 @@ class ReplayDialog(QDialog):
             self.pages.addTab(page, name)
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.title)
-        outer.addLayout(row)
-        outer.addWidget(self.message)
-        outer.addWidget(self.pages, 1)
-        outer.addWidget(self.buttons)
+        column(self, self.title, row, self.message, self.pages, self.buttons, grows=self.pages)
 
     def open_on(self, workbench: Workbench, detail: TraceDetail, models: tuple[str, ...] = ()) -> None:
         """Offer to replay a trace; `models` are at hand to choose from."""

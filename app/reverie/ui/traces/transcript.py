@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
+from reverie.ui.columns import column
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
-from reverie.ui.theme import GAP, MARGIN
 from reverie.ui.traces.feed import TraceFeed
 from reverie.ui.transcripts.view import Start, TranscriptView
 
@@ -31,12 +31,7 @@ class TranscriptDialog(QDialog):
         self.buttons.rejected.connect(self.reject)
         self.buttons.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         self.view.opened.connect(self._on_opened)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.title)
-        outer.addWidget(self.view, 1)
-        outer.addWidget(self.buttons)
+        column(self, self.title, self.view, self.buttons, grows=self.view)
 
     @property
     def is_read(self) -> bool:

@@ -20,12 +20,12 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import MendableError
 from reverie.ui import words
+from reverie.ui.columns import column
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
@@ -33,7 +33,7 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.duplicates.fit_combo import FitCombo
 from reverie.ui.memory.newlines import restored, widget_text
 from reverie.ui.shown import as_tooltip, human_size, visible
-from reverie.ui.theme import GAP, MARGIN, monospace
+from reverie.ui.theme import GAP, monospace
 
 if TYPE_CHECKING:
     from reverie.services.duplicates import DuplicateFile, MergeSeed
@@ -112,16 +112,17 @@ class MergeDialog(QDialog):
         form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         form.addRow(self.tr("&Keep as"), self.target)
         form.addRow(self.tr("&Take in"), self.members)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.message)
-        outer.addLayout(form)
-        outer.addWidget(self.text, 1)
-        outer.addWidget(self.check)
-        outer.addWidget(self.lost_list)
-        outer.addWidget(self.agreed)
-        outer.addWidget(self.buttons)
+        column(
+            self,
+            self.message,
+            form,
+            self.text,
+            self.check,
+            self.lost_list,
+            self.agreed,
+            self.buttons,
+            grows=self.text,
+        )
         self.lost_list.hide()
         self.agreed.hide()
 

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from reverie.errors import MendableError
 from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import pane
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, Ticket
@@ -28,7 +29,7 @@ from reverie.ui.memory.duplicates.alignment import Row, aligned
 from reverie.ui.memory.duplicates.fit_combo import FitCombo
 from reverie.ui.memory.duplicates.side_by_side import SideBySide
 from reverie.ui.memory.side_window import SideWindow
-from reverie.ui.panes import Panes, pane
+from reverie.ui.panes import Panes
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP, UNIT
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from reverie.errors import MendableError
 from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import pane
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
@@ -26,7 +27,7 @@ from reverie.ui.memory.history.pages import CHANGES, CONTENT, LINES, HistoryPage
 from reverie.ui.memory.history.reader import Reader
 from reverie.ui.memory.history.timeline_pane import TimelinePane
 from reverie.ui.memory.side_window import SideWindow
-from reverie.ui.panes import Panes, pane
+from reverie.ui.panes import Panes
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP
 

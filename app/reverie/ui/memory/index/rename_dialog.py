@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QWidget
 
 from reverie.memory.paths import ROOT
+from reverie.ui.columns import column
 from reverie.ui.labels import WrapLabel
 from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP, MARGIN, CalmSelection, monospace
+from reverie.ui.theme import CalmSelection, monospace
 from reverie.ui.words import counted, things
 
 if TYPE_CHECKING:
@@ -59,12 +60,7 @@ class RenameDialog(QDialog):
         self.accept_button.setText(self.tr("Move") if others else self.tr("Rename"))
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(GAP)
-        column.addWidget(self.head)
-        column.addWidget(self.list, 1)
-        column.addWidget(buttons)
+        column(self, self.head, self.list, buttons, grows=self.list)
         self.resize(560, 360)
         self.accept_button.setFocus()
 

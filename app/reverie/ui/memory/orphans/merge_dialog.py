@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QRadioButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import MendableError
 from reverie.memory.diff import unified
 from reverie.services.orphan_views import MergeChoice, MergePreview, MergeRow
+from reverie.ui.columns import column, pane
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel, embolden
@@ -28,9 +28,9 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.diff_view import DiffView
 from reverie.ui.memory.orphans import orphan_words
 from reverie.ui.memory.orphans.store_words import orphan_title
-from reverie.ui.panes import Panes, pane
+from reverie.ui.panes import Panes
 from reverie.ui.shown import as_tooltip, human_size, visible
-from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.theme import GAP
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 _SIDE_BY_SIDE = 620
@@ -84,14 +84,7 @@ class MergeDialog(QDialog):
     def _lay_out(self) -> None:
         right = pane(self.explained, *self.radios.values(), self.diff, grows=self.diff, gap=GAP)
         self.splitter = Panes(self.list, right, beside_from=_SIDE_BY_SIDE, sizes=(300, 620))
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        outer.setSpacing(GAP)
-        outer.addWidget(self.title)
-        outer.addWidget(self.counts)
-        outer.addWidget(self.message)
-        outer.addWidget(self.splitter, 1)
-        outer.addWidget(self.buttons)
+        column(self, self.title, self.counts, self.message, self.splitter, self.buttons, grows=self.splitter)
 
     @property
     def row(self) -> MergeRow | None:

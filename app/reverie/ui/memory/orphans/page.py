@@ -31,6 +31,7 @@ from reverie.homes.scopes import Scope
 from reverie.services.orphan_views import OrphansView, StoreView
 from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import pane
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel, embolden
@@ -38,7 +39,7 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.heading import EmptyPage, Heading
 from reverie.ui.memory.orphans import orphan_words
 from reverie.ui.memory.orphans.store_words import orphan_reason, orphan_title
-from reverie.ui.panes import Panes, pane
+from reverie.ui.panes import Panes
 from reverie.ui.shown import as_tooltip, human_size, visible, visible_lines
 from reverie.ui.theme import GAP, MARGIN, monospace
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines

@@ -20,13 +20,14 @@ from PySide6.QtWidgets import (
 from reverie.errors import MendableError
 from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import pane
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.history.text_view import TextView
 from reverie.ui.memory.side_window import SideWindow
-from reverie.ui.panes import Panes, pane
+from reverie.ui.panes import Panes
 from reverie.ui.search_field import SearchField
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP
