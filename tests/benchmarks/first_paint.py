@@ -1,7 +1,8 @@
 """One process, one measurement: seconds from the start of the process to the first painted tree.
 
 `first_paint.py bare ROWS` is a plain Qt window with a tree of as many rows; `first_paint.py reverie HOME
-PROFILE names|whole` is the program as `reverie --home HOME` starts it.
+PROFILE names|whole|both` is the program as `reverie --home HOME` starts it; `both` goes on after the
+names and says on stderr when they are painted.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
+PAINTED = "names are painted"
 
 
 def since_start() -> float:
@@ -45,15 +48,20 @@ def reverie(home: str, profile: str, until: str) -> None:
     from reverie.ui.first_look import FirstLook
     from reverie.ui.main_window import MainWindow
 
-    owner, name = (FirstLook, "load") if until == "names" else (MainWindow, "_reveal")
+    if until == "both":
+        _after(FirstLook, "load", lambda: sys.stderr.write(PAINTED + "\n"))
+    _after(*((FirstLook, "load") if until == "names" else (MainWindow, "_reveal")), done)
+    main(["--home", home, "--profile", profile, "--offscreen"])
+
+
+def _after(owner: type, name: str, then: Callable[[], object]) -> None:
     plain = getattr(owner, name)
 
-    def ending(itself: object) -> None:
+    def both(itself: object) -> None:
         plain(itself)
-        done()
+        then()
 
-    setattr(owner, name, ending)
-    main(["--home", home, "--profile", profile, "--offscreen"])
+    setattr(owner, name, both)
 
 
 def done() -> None:

@@ -59,6 +59,16 @@ def start(directory: Path) -> None:
     )
 
 
+def imports(directory: Path) -> None:
+    """What a start imports before the names are painted, and what after: the fifteen that take longest."""
+    from benchmarks.start_profile import profile_lines
+
+    make_home(directory / "home", 10_000)
+    compileall.compile_dir(str(HERE.parent.parent / "app"), quiet=1)
+    for line in profile_lines(directory / "home", directory / "profile"):
+        say(line)
+
+
 def scan(directory: Path) -> None:
     """Scan of 10,000 files, beside os.scandir plus reading the first 4 KiB of each."""
     from reverie.homes.mux import MuxHome
@@ -236,6 +246,7 @@ def coediting(directory: Path) -> None:
 
 PARTS = {
     "start": start,
+    "imports": imports,
     "scan": scan,
     "dream": dream,
     "model": model,
