@@ -62,7 +62,8 @@ def _groups(records: Records, notes: Sequence[Note], check: Callable[[], None]) 
     alike = [[notes[at] for at in group] for group in records.alike([note.text for note in notes])]
     known = {note.path for group in alike for note in group}
     groups = [*alike, *([note] for note in notes if note.path not in known)]
-    texts = [group[0].essence(group[0].text).text for group in groups]
+    # What a record is about is its title: there, any doubt is a veto.
+    texts = [f"# {group[0].said}\n\n{group[0].essence(group[0].text).text}" for group in groups]
     readings: dict[int, Reading] = {}
     joined: set[int] = set()
     for pair in candidate_pairs(texts, texts, check):

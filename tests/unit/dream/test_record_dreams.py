@@ -130,6 +130,27 @@ def test_those_that_say_the_same_become_the_best_founded_and_nothing_else_change
     assert contents(maker.store) == all_before | {lock: b""}
 
 
+@pytest.mark.parametrize(
+    ("said", "is_one"),
+    [
+        ("Don't run migrations during the nightly import of feeds", True),
+        ("Do not run migrations during the nightly import of feeds in staging", False),
+        ("Do not run migrations during the weekly import of feeds", False),
+        ("Always run migrations during the nightly import of feeds", False),
+    ],
+)
+def test_other_words_for_the_same_are_found_and_kept(
+    said: str, is_one: bool, maker: LokiMaker, parts: HomeParts
+) -> None:
+    one = {**maker.anti_pattern(1), "pattern": "Do not run migrations during the nightly import of feeds"}
+    two = {**maker.anti_pattern(2), "pattern": said}
+    maker.patterns(one, two)
+    dream(parts)
+    assert len(listed(maker)) == (1 if is_one else 2)
+    if is_one:
+        assert listed(maker)[0]["conditions"] == [*one["conditions"], f"Also: {said}"]
+
+
 def test_a_preview_shows_each_record_and_what_is_rejected_leaves_the_rest(
     maker: LokiMaker, parts: HomeParts
 ) -> None:
