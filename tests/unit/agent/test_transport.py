@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 
 from helpers.asking import HEADER, KEY, MEMORY, Pauses, ask, provider_at, provider_of, question
-from helpers.model_server import ModelServer, Reply
+from helpers.model_server import Call, ModelServer, Reply
 from reverie.agent.messages import UserMessage
 from reverie.agent.provider import ProviderError, StreamProgress
 from reverie.agent.sse import Event, EventParser
@@ -183,6 +183,18 @@ def test_no_key_header_or_text_is_in_any_log_even_of_the_libraries(
     logged = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
     assert "HTTP" in logged
     assert not [secret for secret in (KEY, HEADER, MEMORY) if secret in logged]
+
+
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+def test_a_service_that_says_its_key_or_a_header_brings_it_into_no_turn(
+    wire: Literal["openai", "anthropic"],
+) -> None:
+    said = Reply(text=f"Your key is {KEY}.", calls=(Call(f"use-{KEY}", {"path": f"/{HEADER}"}),))
+    with ModelServer([said]) as server:
+        turn = ask(provider_of(server, wire))
+    assert turn.message.text == "Your key is [key]."
+    assert turn.message.tool_calls
+    assert not [secret for secret in (KEY, HEADER) if secret in repr(turn)]
 
 
 @pytest.mark.parametrize("fault", ["", "no-end"])
