@@ -48,6 +48,16 @@ def test_a_session_that_is_asked_for_finds_the_memory_of_its_repository_though_n
     assert contents(maker.user) == before
 
 
+def test_a_project_without_sessions_is_listed_by_the_path_that_names_it(
+    maker: ClaudeHomeMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop = maker.repository("shop")
+    maker.typed(shop)
+    maker.memory(shop, {"MEMORY.md": ""})
+    assert main(["homes", "--home", str(maker.root), "--profile", str(maker.user.parent / "profile")]) == 0
+    assert str(shop) in capsys.readouterr().out
+
+
 def test_the_status_tells_of_the_agents_own_consolidation(
     maker: ClaudeHomeMaker, capsys: pytest.CaptureFixture[str]
 ) -> None:

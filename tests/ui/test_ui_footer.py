@@ -11,9 +11,11 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QWidget
 from ui_values import HOUR, NOW, missing, never, row, status
 
+from reverie.homes.agents import StatusLine
 from reverie.homes.scopes import Scope
 from reverie.services.views import DreamProgress, HarvestRow, RevertView, RunSummary, RunView, Spent
 from reverie.ui.icons import Icons
+from reverie.ui.memory.agent_rows import AgentRow
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_rows import harvest_words, row_words
 
@@ -43,6 +45,15 @@ def footer(qtbot: Any, clock: Clock) -> Footer:
     made.resize(440, 300)
     made.show()
     return made
+
+
+def test_what_an_agent_says_of_its_job_is_one_sentence_with_its_age(qtbot: Any) -> None:
+    line = AgentRow(Icons())
+    qtbot.addWidget(line)
+    line.say(StatusLine(None, "Codex consolidation", "Done.", "ok", NOW - 2 * HOUR), NOW)
+    assert line.value.text() == "Codex consolidation: Done; 2 h ago"
+    line.say(StatusLine(None, "Codex consolidation", "Waiting.", "ok"), NOW)
+    assert line.value.text() == "Codex consolidation: Waiting."
 
 
 def everything(interrupted: bool = True) -> Any:

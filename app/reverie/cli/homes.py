@@ -42,12 +42,7 @@ def show_homes(session: Session) -> int:
     for home in homes:
         counts = ", ".join(f"{count} {scope}" for scope, count in home["counts"].items())
         print_text(f"{home['root']}  ({home['kind']}; memories: {counts})")
-        rows = [
-            ("", workspace["id"], printable(workspace["name"]), printable(project["name"]), _marks(workspace))
-            for project in home["projects"]
-            for workspace in project["workspaces"]
-        ]
-        print_table(rows)
+        print_table([row for project in home["projects"] for row in _rows(project)])
         for problem in home["problems"]:
             answers.trouble(problem)
         for before in home["adoptable"]:
@@ -56,6 +51,17 @@ def show_homes(session: Session) -> int:
                 f"history and runs: reverie homes --home {home['root']} --adopt {before['id']}"
             )
     return code
+
+
+def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Its workspaces; one without any by its path, which `--project` takes."""
+    name = printable(project["name"])
+    if not project["workspaces"]:
+        return [("", printable(project["path"]), "", name, "")]
+    return [
+        ("", workspace["id"], printable(workspace["name"]), name, _marks(workspace))
+        for workspace in project["workspaces"]
+    ]
 
 
 def _home_json(parts: HomeParts) -> dict[str, Any]:

@@ -98,6 +98,8 @@ def _judge(facts: Facts) -> Judge:
     def judge(companion: Companion, text: str) -> tuple[State, Reason]:
         if not text.strip():
             return "out", "empty"
+        if companion.read_only:  # memories of a kind that nobody knows to be loaded
+            return "out", "unseen"
         if companion.path.name == chosen or companion.path.name not in INSTRUCTIONS:
             return "in", "override" if companion.path.name == INSTRUCTIONS[0] else "loaded"
         return "out", "overridden"

@@ -193,7 +193,7 @@ def _words(job: AgentJob) -> str:
         "running": "Running.",
         "done": "Done.",
         "failed": "Failed:",
-        "stale": "Left behind:",
+        "stale": "Left behind.",
     }[job.state]
     return f"{word} {job.sentence}".strip()
 

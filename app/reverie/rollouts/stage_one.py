@@ -115,7 +115,9 @@ def redacted(text: str) -> str:
     text = codex_redact(text)
     pieces, position = list[str](), 0
     for secret in find_secrets(text):
-        if REDACTED in text[secret.start : secret.end]:
+        found = text[secret.start : secret.end]
+        # What the rules of the agent put there looks like a password itself, with or without its brackets.
+        if REDACTED in found or found.strip("[]") == REDACTED.strip("[]"):
             continue
         pieces += [text[position : secret.start], REDACTED]
         position = secret.end

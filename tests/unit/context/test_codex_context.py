@@ -149,6 +149,19 @@ def test_an_override_takes_the_place_of_the_instructions(maker: CodexHomeMaker, 
     }
 
 
+def test_memories_of_an_unknown_kind_are_never_said_to_be_loaded(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    maker.file("AGENTS.md", "Be brief.\n")
+    maker.file("memories_v2/a.md", "Of another kind.\n")
+    part = part_of(view_of(maker, tmp_path), "instructions")
+    assert [(entry.path, entry.state, entry.reason) for entry in part.entries] == [
+        ("AGENTS.md", "in", "loaded"),
+        ("memories_v2/a.md", "out", "unseen"),
+    ]
+    assert part.text == "Be brief.\n"
+
+
 def test_an_unsaved_summary_counts(maker: CodexHomeMaker, tmp_path: Path) -> None:
     maker.newest()
     part = part_of(view_of(maker, tmp_path, {"/memories/global/memory_summary.md": "v1\nnew"}), "summary")

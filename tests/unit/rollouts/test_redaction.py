@@ -53,4 +53,6 @@ def test_a_secret_that_the_agent_does_not_know_does_not_get_into_a_memory_either
     text = "push with ghp_" + "a1B2c3D4" * 5 + " please"
     assert find_secrets(text)
     assert redacted(text) == f"push with {R} please"
-    assert redacted(f"token={R}") == f"token={R}"
+    for name in ("token=", "password: ", "Fix it. password: ", "Bearer "):
+        assert redacted(f"{name}hunter2hunter2hunter2") == f"{name}{R}"
+        assert redacted(f"{name}{R} now") == f"{name}{R} now"

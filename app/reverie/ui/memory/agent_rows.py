@@ -48,7 +48,8 @@ class AgentRow(QWidget):
         self.line = line
         age = words.age(now_ms, line.at) if line.at is not None else ""
         tone: Tone = "bad" if line.state == "fail" else "plain"
-        self.value.say_parts(line.label, line.text, age, tone)
+        # One sentence, with its age after a semicolon.
+        self.value.say_parts(line.label, line.text.removesuffix(".") if age else line.text, age, tone)
         exact = words.when(line.at) if line.at is not None else ""
         name = state_name(line.state)
         self.value.setToolTip(as_tooltip(name, exact))
