@@ -18,6 +18,7 @@ from helpers.audit import problems
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
 from reverie.clock import system_clock
 from reverie.compose import open_parts
+from reverie.homes.loki_records import AntiPattern
 from reverie.homes.scopes import Scope
 from reverie.profile import Profile
 from reverie.services.failures import FailuresView, LessonView, Repeated
@@ -131,6 +132,24 @@ def test_a_goal_tells_anti_patterns_and_repeated_ones_are_to_merge(
     with qtbot.waitSignal(tab.open_wanted) as opened:
         tab.open.click()
     assert opened.args == ["semantic/patterns.json"]
+
+
+def test_of_anti_patterns_in_the_same_words_the_one_that_is_told_is_marked(
+    tab: FailuresTab, maker: LokiMaker, tmp_path: Path
+) -> None:
+    maker.patterns(
+        maker.anti_pattern(1),
+        {**maker.anti_pattern(1), "correct_approach": "rebuild the fixtures"},
+        maker.anti_pattern(2),
+    )
+    view = seen_of(maker, tmp_path)
+    tab.show_view(view, NOON)
+    tab.goal.setText("fixtures")
+    tab.bar.setCurrentIndex(1)
+    singles = [row for row in tab.list.shown if isinstance(row.what, AntiPattern)]
+    assert view.priors("fixtures") == ("Avoid: IterationError",)
+    assert [row.look.sign for row in singles] == ["", "check", ""]
+    assert len({row.key for row in tab.list.shown}) == len(tab.list.shown), "though an id is there twice"
 
 
 def test_a_crash_and_its_lesson_lead_to_each_other_and_to_their_files(
@@ -340,5 +359,6 @@ def test_the_consolidate_button_merges_what_says_the_same_and_its_undo_brings_it
     driver.tab.tree.select_path(path)
     driver.do("memory.delete")
     driver.until(lambda: not episode.exists() and path not in driver.paths())
+    driver.until(driver.window.actions_["memory.undo"].isEnabled)
     driver.do("memory.undo")
     driver.until(episode.exists)

@@ -28,6 +28,7 @@ from reverie.failures.lessons import (
     is_on,
     priors_among,
     retrieve,
+    told_among,
 )
 from reverie.failures.record import is_switched_off
 from reverie.homes.listing import Source
@@ -101,6 +102,10 @@ class FailuresView:
     def priors(self, goal: str) -> tuple[str, ...]:
         """What the anti-patterns add for an iteration about `goal`."""
         return priors_among(self.anti_patterns, goal) if self.on else ()
+
+    def told_for(self, goal: str) -> tuple[AntiPattern, ...]:
+        """The anti-patterns behind `priors`; of those that say the same only the ones that are told."""
+        return told_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
         """The block as the agent would get it now."""

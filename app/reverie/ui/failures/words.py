@@ -140,9 +140,10 @@ def _pattern_rows(view: FailuresView, goal: str) -> Iterator[Row]:
         count = words.counted("1 record says the same", "%n records say the same", len(group.records))
         look = TwoLines(_short(text_of(first.get("pattern"))), count, tr("to merge"), sign="flag")
         yield Row(f"same {group.rel} {first.get('id')} {first.get('pattern')}", look, group)
-    told = view.priors(goal)
-    for number, each in enumerate(view.anti_patterns):
-        is_told = (text_of(each.record.get("what_fails")) or each.what_fails) in told
+    told = {id(each) for each in view.told_for(goal)}
+    seen_ids: dict[str, int] = {}
+    for each in view.anti_patterns:
+        is_told = id(each) in told
         said = [tr("told for this goal")] if is_told else []
         said.append(_short(each.prevention or each.why) or tr("nothing is known that helps"))
         store = tr("older store") if each.legacy else ""
@@ -153,7 +154,8 @@ def _pattern_rows(view: FailuresView, goal: str) -> Iterator[Row]:
             quiet=bool(goal.strip()) and not is_told,
             sign="check" if is_told else "",
         )
-        yield Row(f"avoid {each.id or number}", look, each)
+        turn = seen_ids[each.id] = seen_ids.get(each.id, 0) + 1  # an id may be there twice
+        yield Row(f"avoid {each.id} {turn}", look, each)
 
 
 def _crash_row(group: CrashGroup, view: FailuresView, now: int) -> Row:
