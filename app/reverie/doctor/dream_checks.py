@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from reverie.clock import HOUR_MS
 from reverie.doctor.facts import Facts
-from reverie.doctor.findings import Finding, State
+from reverie.doctor.findings import Finding
 from reverie.doctor.fixes import RULES, Fixes
+from reverie.doctor.told import last_said, no_model
 from reverie.doctor.words import ago, some
 
 _DEBOUNCE_MS = 6 * HOUR_MS
@@ -33,10 +34,8 @@ def budget(facts: Facts, fixes: Fixes) -> Finding:
 def model(facts: Facts, fixes: Fixes) -> Finding:
     check, title = "dream-model", "A dream has a model, or the rules"
     found = facts.dream_model
-    if found is None:
-        return Finding(check, title, "pass", "It was not looked at here: this place knows no models.")
-    if found.problem:
-        return Finding(check, title, "fail", f"{found.engine}: {found.problem}", fixes.dream_by_rules())
+    if found is None or found.problem:
+        return no_model(found, check, title, fixes.dream_by_rules())
     name = "The rules engine" if found.engine == RULES else found.engine
     return Finding(check, title, "pass", f"{name}. {found.reason}")
 
@@ -57,13 +56,8 @@ def coverage(facts: Facts, _fixes: Fixes) -> Finding:
 
 
 def last_decision(facts: Facts, _fixes: Fixes) -> Finding:
-    check, title = "dream-last", "What the triggers of dreams said last"
-    last = facts.last("trigger", "dream", "harvest")
-    if last is None:
-        return Finding(check, title, "pass", "Nothing yet about this workspace.")
-    state: State = "warn" if last.level in ("warning", "error") else "pass"
-    times = f" ({last.times} times)" if last.times > 1 else ""
-    return Finding(check, title, state, f"{ago(facts.now, last.last_at)}{times}: {last.text}")
+    title = "What the triggers of dreams said last"
+    return last_said(facts, "dream-last", title, "trigger", "dream", "harvest")
 
 
 DREAM_CHECKS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from reverie.doctor.facts import Facts
 from reverie.doctor.findings import Finding, State
 from reverie.doctor.fixes import Fixes
+from reverie.doctor.told import last_said
 from reverie.doctor.words import MINUTE_MS, ago, size, some
 
 SCARCE_BYTES = 500 << 20
@@ -103,14 +104,9 @@ def clock(facts: Facts, _fixes: Fixes) -> Finding:
 
 def activity(facts: Facts, _fixes: Fixes) -> Finding:
     check, title = "activity", "What the services said last"
-    last = facts.last("writer", "host")
     if facts.activity_damage:
         return Finding(check, title, "warn", facts.activity_damage)
-    if last is None:
-        return Finding(check, title, "pass", "Nothing yet about this workspace.")
-    state: State = "warn" if last.level in ("warning", "error") else "pass"
-    times = f" ({last.times} times)" if last.times > 1 else ""
-    return Finding(check, title, state, f"{ago(facts.now, last.last_at)}{times}: {last.text}")
+    return last_said(facts, check, title, "writer", "host")
 
 
 MACHINE_CHECKS = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from reverie.doctor.facts import Facts, FileFacts, StateFacts, dump_time
 from reverie.doctor.findings import Finding, Fix, State
 from reverie.doctor.fixes import RULES, Fixes
+from reverie.doctor.told import no_model
 from reverie.doctor.words import MINUTE_MS, ago, size, some
 from reverie.transcripts.turns import Turn
 
@@ -138,10 +139,8 @@ def state_file(facts: Facts, fixes: Fixes) -> Finding:
 def model(facts: Facts, fixes: Fixes) -> Finding:
     check, title = "model", "A model is configured, or the rules"
     found = facts.model
-    if found is None:
-        return Finding(check, title, "pass", "It was not looked at here: this place knows no models.")
-    if found.problem:
-        return Finding(check, title, "fail", f"{found.engine}: {found.problem}", fixes.use_rules())
+    if found is None or found.problem:
+        return no_model(found, check, title, fixes.use_rules())
     if found.engine == RULES:
         return Finding(check, title, "pass", f"The rules engine writes; it needs no model. {found.reason}")
     return Finding(check, title, "pass", f"{found.engine}. {found.reason}")
