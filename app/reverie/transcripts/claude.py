@@ -21,6 +21,7 @@ from reverie.errors import mendable_from_os
 from reverie.transcripts.codex import timestamp_ms
 from reverie.transcripts.lines import decoded_row, opened_transcript, transcript_lines
 from reverie.transcripts.reading import Reading
+from reverie.transcripts.rows import rows_of
 
 KINDS = frozenset({"user", "assistant", "system", "attachment"})
 """What belongs to the conversation."""
@@ -125,21 +126,8 @@ def session_id_of(path: Path) -> str:
 def entries(path: Path, reading: Reading) -> Iterator[Entry]:
     """Every record of the conversation, each uuid once, in the order of the file. Raises
     `FileNotFoundError`, `Unavailable`."""
-
-    def too_long() -> None:
-        reading.broken += 1
-        reading.problems.append("A line of more than 16 MiB was skipped.")
-
     seen: set[int] = set()
-    for line in transcript_lines(path, too_long):
-        reading.lines += 1
-        row = decoded_row(line)
-        if row is None:
-            if line.endswith(b"\n"):
-                reading.broken += 1
-            else:
-                reading.half_written = True
-            continue
+    for row in rows_of(path, reading):
         entry = entry_of(row)
         if entry is None:
             reading.unknown += row.get("type") not in _SILENT

@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from reverie.transcripts.lines import decoded_row, transcript_lines
 from reverie.transcripts.reading import Reading
+from reverie.transcripts.rows import rows_of
 
 ITEMS = frozenset(
     {
@@ -76,23 +76,7 @@ def thread_id_of(path: Path) -> str:
 
 def records(path: Path, reading: Reading) -> Iterator[Record]:
     """Every record in order. Raises `FileNotFoundError`, `Unavailable`."""
-
-    def too_long() -> None:
-        reading.broken += 1
-        reading.problems.append("A line of more than 16 MiB was skipped.")
-
-    def cut_short() -> None:
-        reading.half_written = True
-
-    for line in transcript_lines(path, too_long, cut_short=cut_short):
-        reading.lines += 1
-        row = decoded_row(line)
-        if row is None:
-            if line.endswith(b"\n"):
-                reading.broken += 1
-            else:
-                reading.half_written = True
-            continue
+    for row in rows_of(path, reading):
         record = record_of(row)
         if record is None:
             reading.unknown += str(row.get("type")) not in _IGNORED
