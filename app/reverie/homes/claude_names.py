@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from reverie.homes.reading import is_directory, is_file
+from reverie.homes.reading import entries_in, is_directory, is_file
 
 KIND = "claude"
 SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -79,7 +79,7 @@ def detect(root: Path) -> bool:
     # Credentials are never opened; that they are there says whose home it is.
     if any(os.path.lexists(root / name) for name in _OWN_NAMES):
         return True
-    for number, directory in enumerate(_entries(root / "projects")):
+    for number, directory in enumerate(entries_in(root / "projects")):
         if number >= _LOOKED_AT:
             break
         if DIRECTORY.fullmatch(directory.name) and _ABSOLUTE.match(directory.name) and _is_project(directory):
@@ -91,7 +91,7 @@ def detect(root: Path) -> bool:
 
 
 def _is_project(directory: os.DirEntry[str]) -> bool:
-    for entry in _entries(Path(directory.path)):
+    for entry in entries_in(Path(directory.path)):
         if (
             entry.name == "memory"
             or SESSION.fullmatch(entry.name.removesuffix(".jsonl"))
@@ -99,14 +99,6 @@ def _is_project(directory: os.DirEntry[str]) -> bool:
         ):
             return True
     return False
-
-
-def _entries(directory: Path) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(directory) as entries:
-            yield from entries
-    except OSError:
-        return
 
 
 def _hash(codes: Iterable[int]) -> str:

@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from reverie.homes.listing import Companion
+from reverie.homes.reading import entries_in
 from reverie.homes.scopes import Scope
 
 MOST_DIRECTORIES = 8
@@ -32,7 +33,7 @@ def sibling_names(home: Path) -> tuple[str, ...]:
     """The directories in a home that look like memories and are none that Reverie knows, in order."""
     found = [
         entry.name
-        for entry in _entries(home)
+        for entry in entries_in(home)
         if entry.name != "memories"
         and not entry.name.startswith(".")
         and _MEMORY_LIKE.search(entry.name)
@@ -52,7 +53,7 @@ def siblings(home: Path) -> tuple[Companion, ...]:
 
 def _texts(directory: Path, depth: int, room: list[int]) -> Iterator[Path]:
     """Files before directories, by name; `room` counts down the entries that may still be looked at."""
-    entries = sorted(islice(_entries(directory), room[0]), key=lambda entry: entry.name)
+    entries = sorted(islice(entries_in(directory), room[0]), key=lambda entry: entry.name)
     room[0] -= len(entries)
     entries = [entry for entry in entries if not entry.name.startswith(".")]
     for entry in entries:
@@ -62,14 +63,6 @@ def _texts(directory: Path, depth: int, room: list[int]) -> Iterator[Path]:
     for entry in entries:
         if depth > 1 and _is(entry, directory=True):
             yield from _texts(Path(entry.path), depth - 1, room)
-
-
-def _entries(directory: Path) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(directory) as entries:
-            yield from entries
-    except OSError:
-        return
 
 
 def _is(entry: os.DirEntry[str], *, directory: bool) -> bool:

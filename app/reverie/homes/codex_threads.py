@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import Unavailable
-from reverie.homes.codex_database import Row, memory_database, state_database
+from reverie.homes.codex_database import Row, state_database
 from reverie.homes.listing import Source
 from reverie.homes.reading import read_regular
 from reverie.transcripts.codex import thread_id_of
@@ -180,15 +180,6 @@ def _files(directory: str, depth: int, problems: list[str]) -> Iterator[os.DirEn
                 yield entry
             elif depth and entry.is_dir(follow_symlinks=False):
                 yield from _files(entry.path, depth - 1, problems)
-
-
-def has_memory_tables(home: Path, cache: Path | None) -> bool:
-    """Whether the agent has books of memory jobs, in either database."""
-    for database in (memory_database(home, cache), state_database(home, cache)):
-        with contextlib.suppress(Unavailable):
-            if database is not None and {"jobs", "stage1_outputs"} & database.tables():
-                return True
-    return False
 
 
 def _text(value: Any) -> str:

@@ -10,7 +10,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,15 @@ def is_directory(path: Path) -> bool:
 def is_file(path: Path) -> bool:
     """Whether it is a regular file that can be reached; unlike `Path.is_file`, never raises."""
     return os.path.isfile(path)  # noqa: PTH113
+
+
+def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
+    """What lies in a directory, in no order; nothing where it cannot be listed."""
+    try:
+        with os.scandir(directory) as entries:
+            yield from entries
+    except OSError:
+        return
 
 
 def read_regular(path: Path, limit: int, *, follow: bool = True) -> bytes:
