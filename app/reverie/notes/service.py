@@ -360,18 +360,15 @@ class NotesService:
         run_id: str | None,
         details: Mapping[str, Any],
     ) -> None:
-        try:
-            self._parts.activity.add(
-                event,
-                level=level,
-                text=text,
-                home=str(self._parts.run.home.root),
-                workspace_id=session_id or None,
-                run_id=run_id,
-                details=details,
-            )
-        except MendableError as error:
-            _log.info("[notes] Activity was not written: %s", error)
+        self._parts.activity.add_or_log(
+            event,
+            level=level,
+            text=text,
+            home=str(self._parts.run.home.root),
+            workspace_id=session_id or None,
+            run_id=run_id,
+            details=details,
+        )
 
 
 def _title(transcript: Path) -> str:

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from reverie.errors import MendableError
 from reverie.rollouts.progress import PartEnd
 from reverie.rollouts.selection import SKIP_WORDS, Selection, Skipped
 from reverie.runs.activity import Activity
@@ -88,18 +87,15 @@ class Voice:
         details: Mapping[str, Any],
     ) -> None:
         _log.debug("extract %s: %s", event, redact(text))
-        try:
-            self._activity.add(
-                f"extract.{event}",
-                level=level,
-                text=text,
-                home=self._home_root,
-                workspace_id=None,
-                run_id=run_id,
-                details=details,
-            )
-        except MendableError as error:
-            _log.info("Activity was not written: %s", error)
+        self._activity.add_or_log(
+            f"extract.{event}",
+            level=level,
+            text=text,
+            home=self._home_root,
+            workspace_id=None,
+            run_id=run_id,
+            details=details,
+        )
 
 
 def _threads(count: int) -> str:

@@ -10,19 +10,21 @@ Threading: any thread and process; one lock per file. Failure: `Unavailable`.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from reverie.clock import Clock
-from reverie.errors import mendable_from_os
+from reverie.errors import MendableError, mendable_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.lock import file_lock
 from reverie.text.redact import redact
 
 _ROTATE_BYTES = 4 * 1024 * 1024
 _TAIL_BYTES = 64 * 1024
+_log = logging.getLogger("reverie.activity")
 
 Gate = tuple[str, str]
 
@@ -109,6 +111,31 @@ class Activity:
                     self.damaged_lines += 1
                 else:
                     yield item
+
+    def add_or_log(
+        self,
+        event: str,
+        *,
+        level: str,
+        text: str,
+        home: str,
+        workspace_id: str | None,
+        run_id: str | None = None,
+        details: Mapping[str, Any],
+    ) -> None:
+        """As `add`, for what goes on also where it cannot be written down: that is a line in the log then."""
+        try:
+            self.add(
+                event,
+                level=level,
+                text=text,
+                home=home,
+                workspace_id=workspace_id,
+                run_id=run_id,
+                details=details,
+            )
+        except MendableError as error:
+            _log.info("Activity was not written: %s", error)
 
     def _last_of(self, gate: Gate) -> dict[str, Any] | None:
         """The newest full entry of a gate within reach of the end of the file."""

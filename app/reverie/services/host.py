@@ -12,7 +12,6 @@ is raised.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 from collections.abc import Callable
@@ -179,13 +178,6 @@ class Host:
             self._on_status(status)
 
     def _say(self, event: str, text: str, level: str = "info") -> None:
-        with contextlib.suppress(MendableError):  # what cannot be written down must not end the services
-            self._parts.activity.add(
-                event,
-                level=level,
-                text=text,
-                home=str(self._parts.home.root),
-                workspace_id=None,
-                run_id=None,
-                details={},
-            )
+        self._parts.activity.add_or_log(
+            event, level=level, text=text, home=str(self._parts.home.root), workspace_id=None, details={}
+        )

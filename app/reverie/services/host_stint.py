@@ -15,7 +15,6 @@ Failure: a worker survives everything: what a person can mend, and bugs, are ent
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
@@ -325,16 +324,10 @@ class Stint:
         return targets
 
     def _say(self, event: str, text: str, key: str, level: str) -> None:
-        with contextlib.suppress(MendableError):  # a disk that is full must not end the services
-            self._parts.activity.add(
-                event,
-                level=level,
-                text=text,
-                home=str(self._parts.home.root),
-                workspace_id=key or None,
-                run_id=None,
-                details={},
-            )
+        home = str(self._parts.home.root)
+        self._parts.activity.add_or_log(
+            event, level=level, text=text, home=home, workspace_id=key or None, details={}
+        )
 
 
 def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:

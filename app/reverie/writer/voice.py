@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reverie.errors import MendableError
 from reverie.runs.activity import Activity
 from reverie.text.redact import redact
 from reverie.writer.outcome import WriterOutcome
@@ -110,18 +109,15 @@ class Voice:
         run_id: str | None,
         details: Mapping[str, Any],
     ) -> None:
-        try:
-            self._activity.add(
-                event,
-                level=level,
-                text=text,
-                home=self._home_root,
-                workspace_id=workspace_id,
-                run_id=run_id,
-                details=details,
-            )
-        except MendableError as error:
-            _log.info("[system1][memory] Activity was not written: %s", error)
+        self._activity.add_or_log(
+            event,
+            level=level,
+            text=text,
+            home=self._home_root,
+            workspace_id=workspace_id,
+            run_id=run_id,
+            details=details,
+        )
 
 
 def standing_words(gate: Gate, interval: Interval, *, by_agent: bool) -> str:
