@@ -59,12 +59,12 @@ class Around:
     trigger: str
 
     def record(self, cwd: str, engine: str, details: Mapping[str, Any]) -> RunRecord:
-        started = self.parts.clock()
+        started = self.parts.run.clock()
         return RunRecord(
-            id=self.parts.runs.new_id(started),
+            id=self.parts.run.runs.new_id(started),
             kind=KIND,
-            home_id=self.parts.home_id,
-            home_root=str(self.parts.home.root),
+            home_id=self.parts.run.home_id,
+            home_root=str(self.parts.run.home.root),
             workspace_id=None,
             project_path=cwd,
             trigger=self.trigger,
@@ -75,7 +75,7 @@ class Around:
 
     def root(self, cwd: str, bucket: str) -> ScopeRoot:
         """Where the memory of a directory lies. Raises `StoreError` where a link stands in its place."""
-        root = self.parts.home.scope_root(context_of(cwd, bucket), Scope.PROJECT)
+        root = self.parts.run.home.scope_root(context_of(cwd, bucket), Scope.PROJECT)
         if root.directory.is_symlink() or root.directory.parent.is_symlink():
             raise StoreError(
                 f"The memory of {cwd} was left alone.",
@@ -109,9 +109,9 @@ class RolloutRun:
     async def go(self) -> PartEnd | Skipped:
         """The outcome; `Skipped` where somebody else has done it, or is at it."""
         thread = self._thread
-        name = rollout_lease_name(self._parts.home_id, thread.id)
+        name = rollout_lease_name(self._parts.run.home_id, thread.id)
         try:
-            lease = self._parts.leases.acquire(name, purpose=f"extraction of {thread.id}", ttl_s=LEASE_S)
+            lease = self._parts.run.leases.acquire(name, purpose=f"extraction of {thread.id}", ttl_s=LEASE_S)
         except LeaseHeld:
             return Skipped(thread, "lease-held")
         except MendableError as error:
@@ -171,7 +171,7 @@ class RolloutRun:
 
     def _keep(self, summary: str, record: RunRecord) -> None:
         """The row that keeps the thread from being extracted again before it goes on."""
-        thread, now = self._thread, self._parts.clock()
+        thread, now = self._thread, self._parts.run.clock()
         row = TraceRow(thread.id, self._bucket, self._cwd, summary, thread.updated_at or 0, now, record.id)
         self._parts.state.put(row)
 
@@ -210,13 +210,13 @@ class DirectoryRun:
 
     async def go(self) -> PartEnd | None:
         """The outcome; None where somebody else consolidates it."""
-        name = directory_lease_name(self._parts.home_id, self._directory.bucket)
+        name = directory_lease_name(self._parts.run.home_id, self._directory.bucket)
         if self._held_by_agent():
             text = "Codex itself holds the lock of this directory; Reverie stands down."
             self._around.voice.held_elsewhere(self._directory.cwd, text)
             return None
         try:
-            lease = self._parts.leases.acquire(
+            lease = self._parts.run.leases.acquire(
                 name, purpose=f"consolidation of {self._directory.cwd}", ttl_s=LEASE_S
             )
         except LeaseHeld as held:
@@ -242,14 +242,14 @@ class DirectoryRun:
         directory, parts = self._directory, self._parts
         root = self._around.root(directory.cwd, directory.bucket)
         context = context_of(directory.cwd, directory.bucket)
-        staging = Staging(parts.home, context, root, parts.usage.load(), directory.cwd)
+        staging = Staging(parts.run.home, context, root, parts.run.usage.load(), directory.cwd)
         if not any(trace.rel != INDEX for trace in staging.traces):
-            parts.state.consolidated(directory, at=parts.clock(), outcome="unchanged", done=True)
+            parts.state.consolidated(directory, at=parts.run.clock(), outcome="unchanged", done=True)
             summary = "No traces are left to consolidate."
             return self._end(replace(self._record, outcome="unchanged"), summary)
         if staging.previous and staging.fingerprint() == parts.state.fingerprint(directory.bucket):
             # A trace of another process stood there before its row did: the last one has read it already.
-            parts.state.consolidated(directory, at=parts.clock(), outcome="completed", done=True)
+            parts.state.consolidated(directory, at=parts.run.clock(), outcome="completed", done=True)
             return None
         self._around.voice.consolidating(directory.cwd, sum(trace.rel != INDEX for trace in staging.traces))
         self._tell("thinking", "")
@@ -263,7 +263,7 @@ class DirectoryRun:
         def confirm(_record: RunRecord) -> None:
             parts.state.consolidated(
                 directory,
-                at=parts.clock(),
+                at=parts.run.clock(),
                 outcome="completed",
                 done=True,
                 fingerprint=staging.fingerprint(),
@@ -286,7 +286,7 @@ class DirectoryRun:
         with contextlib.suppress(MendableError):
             return any(
                 line.scope is Scope.PROJECT and line.state == "running"
-                for line in self._parts.home.agent_status(context)
+                for line in self._parts.run.home.agent_status(context)
             )
         return False
 
@@ -297,7 +297,7 @@ class DirectoryRun:
         record = _noted(self._parts, self._record, error, self._around.time_limit_s)
         with contextlib.suppress(MendableError):
             self._parts.state.consolidated(
-                self._directory, at=self._parts.clock(), outcome=record.outcome, done=False
+                self._directory, at=self._parts.run.clock(), outcome=record.outcome, done=False
             )
         return self._end(record, record.summary, error)
 
@@ -311,7 +311,7 @@ def asked_again(parts: ExtractDependencies, row: TraceRow, trigger: str) -> bool
     """Whether the extraction that a row tells of was taken back, and a person asks for another. What they
     took back does not come again by itself."""
     with contextlib.suppress(MendableError):  # nothing to remember, or the run was tidied away
-        return trigger != "launch" and parts.runs.load(row.run_id).reverted
+        return trigger != "launch" and parts.run.runs.load(row.run_id).reverted
     return False
 
 
@@ -323,9 +323,9 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
         for entry in files.walk().entries
         if entry.kind == "file" and is_phase_one(entry.rel)
     }
-    usage = parts.usage.load()
+    usage = parts.run.usage.load()
     pinned = frozenset(
-        rel for rel in before if usage.get(parts.home.usage_key(root, rel) or "", Usage()).pinned
+        rel for rel in before if usage.get(parts.run.home.usage_key(root, rel) or "", Usage()).pinned
     )
     summaries = {row.thread_id: row.summary for row in parts.state.rows().values() if row.summary}
     layout = laid_out(before, new, summaries, pinned)
@@ -351,11 +351,11 @@ def _noted(
     stop = stop_of(error, time_limit_s)
     what = "Cancelled; nothing was changed." if isinstance(error, Cancelled) else f"{stop.why}."
     record = replace(
-        record, outcome=stop.outcome, reason=stop.reason, summary=what, ended_at=parts.clock(), ops=()
+        record, outcome=stop.outcome, reason=stop.reason, summary=what, ended_at=parts.run.clock(), ops=()
     )
     with contextlib.suppress(MendableError):
-        if not (parts.runs.directory_of(record.id) / "record.json").exists():
-            parts.runs.note(record)
+        if not (parts.run.runs.directory_of(record.id) / "record.json").exists():
+            parts.run.runs.note(record)
     return record
 
 
@@ -370,8 +370,8 @@ def _ended(
     usage, cost = spent(account)
     with contextlib.suppress(MendableError):
         if usage is not None:
-            kept = parts.runs.load(record.id)
-            parts.runs.save(replace(kept, usage=usage, details={**kept.details, "costUsd": cost}))
+            kept = parts.run.runs.load(record.id)
+            parts.run.runs.save(replace(kept, usage=usage, details={**kept.details, "costUsd": cost}))
         if account.trace is not None:
             ours = {
                 **account.trace.get("reverie", {}),

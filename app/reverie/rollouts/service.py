@@ -77,12 +77,12 @@ class ExtractService:
 
     def __init__(self, parts: ExtractDependencies) -> None:
         self._parts = parts
-        self._voice = Voice(parts.activity, str(parts.home.root))
+        self._voice = Voice(parts.activity, str(parts.run.home.root))
 
     def plan(self, request: ExtractRequest) -> Selection:
         """Which threads would be extracted. Reads the beginning of those whose books say too little, and
         changes nothing. Raises `Unavailable`."""
-        home = self._parts.home
+        home = self._parts.run.home
         if not isinstance(home, CodexHome):
             raise Unavailable(
                 "There is nothing to extract here.",
@@ -106,7 +106,7 @@ class ExtractService:
         lost: list[Skipped] = []
         heads: set[str] = set()
         while True:
-            found = select(threads, stored, request.limits, self._parts.clock(), failed)
+            found = select(threads, stored, request.limits, self._parts.run.clock(), failed)
             unread = [each for each in found.chosen if each.id not in heads and _says_too_little(each)]
             if not unread:
                 return Selection(found.chosen, (*found.skipped, *lost))
@@ -133,7 +133,7 @@ class ExtractService:
         times = [row.generated_at for row in rows]
         times += [each.consolidated_at for each in directories.values() if each.consolidated_at is not None]
         holders = (
-            self._parts.leases.holder(directory_lease_name(self._parts.home_id, bucket))
+            self._parts.run.leases.holder(directory_lease_name(self._parts.run.home_id, bucket))
             for bucket in directories
         )
         return ExtractStatus(
@@ -161,7 +161,7 @@ class ExtractService:
     ) -> ExtractResult:
         """Both stages."""
         try:
-            recover(self._parts, "recovery before an extraction")
+            recover(self._parts.run, "recovery before an extraction")
             selection = self.plan(request)
             waiting = self._waiting(request)
         except MendableError as error:

@@ -38,9 +38,10 @@ ACTOR = "extract"
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractDependencies(RunDependencies):
+class ExtractDependencies:
     """What extraction works on, of one home."""
 
+    run: RunDependencies
     activity: Activity
     save_trace: Callable[[str, Mapping[str, Any]], object]
     state: ExtractState
@@ -102,11 +103,11 @@ class MemoryWriter:
         so that runs are in the order in which they wrote: that is how they can be taken back. More than one
         of `attempts` makes sense where `plan` looks at the files anew."""
         async with self._turn, self._lease(check) as lease:
-            self._parts.recovery.run()
+            self._parts.run.recovery.run()
             with contextlib.suppress(MendableError):  # hidden files that a killed process left harm nobody
                 RootedDirectory(root.directory).sweep(older_than_s=_LEFT_OVER_AFTER_S)
             for attempt in range(attempts):
-                record = replace(record, id=self._parts.runs.new_id(self._parts.clock()))
+                record = replace(record, id=self._parts.run.runs.new_id(self._parts.run.clock()))
                 track(record)
                 planned = plan()
                 if not planned.changes:
@@ -125,7 +126,7 @@ class MemoryWriter:
         until = time.monotonic() + LEASE_WAIT_S
         while True:
             try:
-                lease = self._parts.leases.acquire(self._parts.lease_name, purpose="extraction")
+                lease = self._parts.run.leases.acquire(self._parts.run.lease_name, purpose="extraction")
                 break
             except LeaseHeld:
                 if time.monotonic() >= until:
@@ -146,9 +147,9 @@ class MemoryWriter:
     ) -> RunRecord:
         parts, ops = self._parts, ops_of(planned.changes)
         dirty = [root.directory / change.rel for change in planned.changes]
-        parts.snapshots.observe(source="before an extraction", dirty=dirty)
-        record = parts.runs.begin(replace(record, ops=ops))
-        transaction = parts.transaction_for(record.id, ACTOR)
+        parts.run.snapshots.observe(source="before an extraction", dirty=dirty)
+        record = parts.run.runs.begin(replace(record, ops=ops))
+        transaction = parts.run.transaction_for(record.id, ACTOR)
 
         def still_ours() -> None:
             if not lease.renew():
@@ -170,11 +171,11 @@ class MemoryWriter:
         except BaseException as error:
             self._failed(record, transaction, error)
             raise
-        record = parts.runs.finish(
-            record, outcome="completed", ended_at=parts.clock(), summary=planned.summary
+        record = parts.run.runs.finish(
+            record, outcome="completed", ended_at=parts.run.clock(), summary=planned.summary
         )
         with contextlib.suppress(MendableError):  # the change is made; the next snapshot takes it in
-            parts.snapshots.record(
+            parts.run.snapshots.record(
                 actor=ACTOR, source=record.engine, subject=planned.summary, run_id=record.id, dirty=dirty
             )
         return record
@@ -183,10 +184,10 @@ class MemoryWriter:
         undone = transaction.undone
         pending = [] if undone is None else list(undone.pending)
         stop = stop_of(error, 0)
-        self._parts.runs.finish(
+        self._parts.run.runs.finish(
             record,
             outcome="interrupted" if pending else stop.outcome,
-            ended_at=self._parts.clock(),
+            ended_at=self._parts.run.clock(),
             summary=str(error) or type(error).__name__,
             reason=stop.reason,
             ops=not_applied(record.ops, "the run did not complete"),

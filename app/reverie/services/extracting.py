@@ -148,24 +148,13 @@ class ExtractDesk:
         )
 
     def _service(self) -> ExtractService:
-        from reverie.dream.service import dream_lease_name
-
         parts = self._parts
         return ExtractService(
             ExtractDependencies(
-                home=parts.home,
-                home_id=parts.home_id,
-                leases=parts.leases,
-                lease_name=dream_lease_name(parts.home_id),
-                runs=parts.runs,
-                usage=parts.usage,
-                snapshots=parts.snapshots,
+                run=parts.run_dependencies,
                 activity=parts.activity,
-                recovery=parts.recovery,
-                transaction_for=parts.transaction_for,
                 save_trace=lambda run_id, document: parts.traces.save(run_id, document),
                 state=ExtractState(parts.profile.own_sidecars(parts.home_id) / "extract.sqlite"),
-                clock=parts.clock,
             )
         )
 
