@@ -15,9 +15,10 @@ from reverie.errors import MendableError
 from reverie.profile import Profile
 from reverie.ui import dialogs
 from reverie.ui.jobs import JobControl, Lanes
+from reverie.ui.opening import Opened, adopt_home_job, open_home_job
 from reverie.ui.picker import home_node
 from reverie.ui.rows import Node
-from reverie.ui.session import HomeSession, Opened, adopt_home_job, open_home_job
+from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
     from reverie.helper.process import Helper

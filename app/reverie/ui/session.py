@@ -19,27 +19,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.files.coalesce import Changes
-from reverie.homes.scopes import Caps, ScopeContext
-from reverie.profile import Profile
+from reverie.homes.scopes import ScopeContext
 from reverie.ui.bridge import WatchBridge, WatchEvent
 from reverie.ui.history_keeper import HistoryKeeper, merged
+from reverie.ui.home_watch import HomeWatch
 from reverie.ui.jobs import JobControl
 from reverie.ui.jobs import Lanes as Lanes
 from reverie.ui.memory.tree_nodes import BY_NAME, Arrangement, MemoryTree, build_tree
+from reverie.ui.opening import Opened
 
 if TYPE_CHECKING:
     from reverie.files.watch import Watcher, WatchState
-    from reverie.helper.process import Helper
     from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
-    from reverie.services.workbench import Workbench
 
 log = logging.getLogger("reverie.session")
 LEASE_POLL_MS = 2000
@@ -52,16 +49,6 @@ class Choice:
 
     workspace_id: str | None = None
     project_path: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A home that could be opened."""
-
-    workbench: Workbench
-    info: HomeInfo
-    caps: Caps
-    recent_workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +88,6 @@ class HomeSession(QObject):
     watch_changed = Signal(object)
     history_started = Signal()
     notified = Signal(str)
-    _watcher_said = Signal(str)
 
     def __init__(
         self, opened: Opened, lanes: Lanes, *, watching: bool = True, parent: QObject | None = None
@@ -115,22 +101,21 @@ class HomeSession(QObject):
         self.rescan_on_focus = True
         self.context: ScopeContext | None = None
         self.status: StatusView | None = None
-        self._watching = watching
         self._choice = Choice()
         self.arrangement = BY_NAME
         self._update: TreeUpdate | None = None
         self._everything = False
         self._pending: Changes | None = None
         self._refreshing = False
-        self._watcher: Watcher | None = None
-        self._made: list[Watcher] = []
-        self._starting = False
         self._unread = False
         self._marks_stale = False
         self._closed = False
         self.bridge = WatchBridge(opened.info.id, self)
         self.bridge.arrived.connect(self._on_arrived)
-        self._watcher_said.connect(self.notified)
+        self._watch = HomeWatch(opened.workbench, lanes.scan, self.bridge.post, self, wanted=watching)
+        self._watch.begun.connect(self._on_watching)
+        self._watch.said.connect(self.notified)
+        self._watch.failed.connect(self._on_aside_failed)
         self.keeper = HistoryKeeper(opened.workbench, lanes.history, self)
         self.keeper.kept.connect(self.look_again)
         self.keeper.started.connect(self.history_started)
@@ -145,7 +130,7 @@ class HomeSession(QObject):
 
     @property
     def watcher(self) -> Watcher | None:
-        return self._watcher
+        return self._watch.watcher
 
     # Selecting
 
@@ -206,10 +191,10 @@ class HomeSession(QObject):
         """Nothing could be shown; the next change on disk is a reason to try again."""
         self._unread = True
         self._on_failed(error)
-        self._start_watching()
+        self._watch.start(self.context)
 
     def _full_job(self, update: TreeUpdate) -> Callable[[JobControl], _Refreshed]:
-        workbench, watcher = self.workbench, self._watcher
+        workbench, watcher = self.workbench, self.watcher
         context = update.context
         arrangement = self.arrangement
 
@@ -269,7 +254,7 @@ class HomeSession(QObject):
     def _refresh_job(
         self, update: TreeUpdate, changes: Changes, *, everything: bool
     ) -> Callable[[JobControl], _Refreshed]:
-        workbench, watcher = self.workbench, self._watcher
+        workbench, watcher = self.workbench, self.watcher
         context = update.context
         arrangement = self.arrangement
 
@@ -314,7 +299,7 @@ class HomeSession(QObject):
             self.traces_changed.emit()
         if found.watch is not None:
             self.watch_changed.emit(found.watch)
-        self._start_watching()
+        self._watch.start(self.context)
         self.keeper.keep()
         self._pump()
         if self._marks_stale:
@@ -323,7 +308,7 @@ class HomeSession(QObject):
     def _on_refresh_failed(self, error: MendableError) -> None:
         self._refreshing = False
         self._on_failed(error)
-        self._start_watching()
+        self._watch.start(self.context)
         self._pump()
 
     def _on_refresh_cancelled(self) -> None:
@@ -354,35 +339,7 @@ class HomeSession(QObject):
 
     # Watching
 
-    def _start_watching(self) -> None:
-        if self._starting or not self._watching:
-            return
-        self._starting = True
-        workbench, context, deliver, say = (
-            self.workbench,
-            self.context,
-            self.bridge.post,
-            self._watcher_said.emit,
-        )
-
-        made = self._made
-
-        def work(_control: JobControl) -> tuple[Watcher, WatchState]:
-            watcher = workbench.watch(deliver, notify=say)
-            made.append(watcher)  # so that it is stopped even if nobody waits for this job any more
-            watcher.set_targets(workbench.watch_targets(context))
-            watcher.start()
-            return watcher, watcher.state()
-
-        def failed(error: MendableError) -> None:
-            self._starting = False  # the next reading tries again
-            self._on_aside_failed(error)
-
-        self.lanes.scan.submit("start watching", work, done=self._on_watching, failed=failed)
-
-    def _on_watching(self, found: tuple[Watcher, WatchState]) -> None:
-        watcher, state = found
-        self._watcher = watcher
+    def _on_watching(self, state: WatchState) -> None:
         self.watch_changed.emit(state)
         self.keeper.start()
 
@@ -430,8 +387,8 @@ class HomeSession(QObject):
 
     def focused(self) -> None:
         """The window got the focus: events may have been missed while nobody looked."""
-        if self._watcher is not None and self.rescan_on_focus:
-            self._watcher.request_rescan("focus")
+        if self.watcher is not None and self.rescan_on_focus:
+            self.watcher.request_rescan("focus")
 
     def close(self) -> None:
         """Deliver nothing more and stop watching. Waits for the watcher's threads (under 2 s)."""
@@ -445,45 +402,7 @@ class HomeSession(QObject):
 
     def finish(self) -> None:
         """Stop the watcher that a job of the last moment may have made: call it once the lanes have ended."""
-        for watcher in self._made:
-            watcher.stop()
-
-
-def open_home_job(
-    path: Path, profile: Profile, clock: Clock, helper: Helper | None = None
-) -> Callable[[JobControl], Opened]:
-    """A job that opens the home at `path`. Heavy libraries are imported by it, off the GUI thread; heavy work
-    is `helper`'s, if there is one."""
-
-    def work(_control: JobControl) -> Opened:
-        from reverie.compose import open_workbench
-
-        workbench: Workbench = open_workbench(path, profile, clock)
-        if helper is not None:
-            from reverie.helper.workbench import HelpedWorkbench
-
-            workbench = HelpedWorkbench(workbench.parts, helper)
-        info, home = workbench.contents(), workbench.parts.home
-        listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
-        recent = max(((at, id_) for id_, at in home.recencies() if id_ in listed), default=(0, ""))
-        return Opened(workbench, info, home.caps, recent[1])
-
-    return work
-
-
-def adopt_home_job(
-    path: Path, known_id: str, profile: Profile, clock: Clock, helper: Helper | None = None
-) -> Callable[[JobControl], Opened]:
-    """A job that gives the home at `path` the history of the known home that was moved there, and opens
-    it."""
-
-    def work(control: JobControl) -> Opened:
-        from reverie.compose import adopt_home
-
-        adopt_home(path, known_id, profile, clock)
-        return open_home_job(path, profile, clock, helper)(control)
-
-    return work
+        self._watch.finish()
 
 
 def _changes(*, rescan: bool = False) -> Changes:
