@@ -14,8 +14,8 @@ from ui_windows import ACME, Driver, Windows
 
 from helpers.model_server import Call, ModelServer, Reply
 from reverie.ui.consent import ConsentDialog
+from reverie.ui.traces.document import search
 from reverie.ui.traces.messages import Card, Letter
-from reverie.ui.traces.raw import search
 from reverie.ui.traces.replay import ReplayDialog
 from reverie.ui.traces.steps import Place
 from reverie.ui.traces.tab import TracesTab
