@@ -10,18 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QComboBox,
-    QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QScrollArea,
-    QSizePolicy,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -31,12 +24,10 @@ from reverie.memory.frontmatter import flattened, mend
 from reverie.text.tokens import utf16_length
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.icons import Icons
-from reverie.ui.labels import ElidedLabel, WrapLabel
+from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
-from reverie.ui.shown import as_tooltip, visible
+from reverie.ui.memory.front_fields import LONGEST, Field, FittingArea, Path
 from reverie.ui.theme import GAP, UNIT, theme_of
-
-Path = tuple[str, ...]
 
 # What agents use: mux one key, Claude Code the others, in its older and in its newer shape.
 OFFERED: tuple[Path, ...] = (
@@ -46,9 +37,6 @@ OFFERED: tuple[Path, ...] = (
     ("metadata", "type"),
     ("metadata", "node_type"),
 )
-_KINDS = "user, feedback, project, reference"
-_TALLEST = 190
-_LONGEST = 100_000
 
 
 class FrontForm(QWidget):
@@ -65,7 +53,7 @@ class FrontForm(QWidget):
         self._read_only = True
         self._front = Front(there=False)
         self._asked: list[Path] = []
-        self.fields: dict[Path, _Field] = {}
+        self.fields: dict[Path, Field] = {}
         self.trouble = MessageBar(icons, "front-matter", closable=False)
         self.trouble.chosen.connect(self._choose)
         self.note = WrapLabel()
@@ -102,7 +90,7 @@ class FrontForm(QWidget):
         adding.addWidget(self.add_button)
         adding.addStretch(2)
         column.addLayout(adding)
-        self._area = _Area(inside)
+        self._area = FittingArea(inside)
         self._area.setAccessibleName(self.tr("Keys of the front matter"))
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
@@ -117,7 +105,7 @@ class FrontForm(QWidget):
             return
         self._text, self._read_only, self._limits = text, read_only, limits
         # Front matter stands at the top: what is far below need not be looked at again and again.
-        self._front = read(text[:_LONGEST], limits[1] or None)
+        self._front = read(text[:LONGEST], limits[1] or None)
         self._say_trouble()
         broken = self._front.problem not in ("", "too-long")
         self._area.setVisible(not broken)
@@ -159,7 +147,7 @@ class FrontForm(QWidget):
         self.fields = {}
         before: QWidget | None = None
         for row, entry in enumerate(entries):
-            field = _Field(entry, self._icons, self)
+            field = Field(entry, self._icons, self)
             self.fields[entry.path] = field
             for column, widget in enumerate((field.label, field.editor, field.remove)):
                 self._rows.addWidget(widget, row, column, Qt.AlignmentFlag.AlignVCenter)
@@ -310,122 +298,3 @@ class FrontForm(QWidget):
             mended = mend(self._text)
             if mended is not None:
                 self._take(mended)
-
-
-class _Field:
-    """Label, editor and cross of one key."""
-
-    def __init__(self, entry: FrontEntry, icons: Icons, form: FrontForm) -> None:
-        self._path = entry.path
-        self._form = form
-        self._ending = ""
-        name = " / ".join(visible(part) for part in entry.path)
-        self.label = ElidedLabel(name)
-        self.label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.label.setFixedWidth(min(120, QFontMetrics(self.label.font()).horizontalAdvance(name) + UNIT))
-        self.editor = _Lines(self._on_edited) if _is_long(entry) else _Line(self._on_edited)
-        self.editor.setAccessibleName(name)
-        if entry.path[-1] == "type" and isinstance(self.editor, _Line):
-            self.editor.setPlaceholderText(_KINDS)
-        self.remove = QToolButton()
-        self.remove.setAutoRaise(True)
-        self.remove.setIcon(icons.icon("close"))
-        self.remove.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        says = form.removal_of(name)
-        self.remove.setAccessibleName(says)
-        self.remove.setToolTip(as_tooltip(says))
-        self.remove.clicked.connect(self._on_remove)
-
-    @property
-    def has_focus(self) -> bool:
-        return self.editor.hasFocus()
-
-    def fits(self, entry: FrontEntry) -> bool:
-        """The editor can show this value. One in use stays as it is."""
-        return isinstance(self.editor, _Lines) or not _is_long(entry)
-
-    def show_entry(self, entry: FrontEntry, read_only: bool, absent: bool) -> None:
-        value = entry.raw if entry.text is None else entry.text
-        self._ending = "\n" if entry.text is not None and value.endswith("\n") else ""
-        self.editor.show_value(value.removesuffix("\n"))
-        fixed = read_only or entry.text is None
-        self.editor.setReadOnly(fixed)
-        tip = self._form.no_text if entry.text is None else ""
-        self.editor.setToolTip(tip)
-        self.remove.setEnabled(not read_only and (not absent or self._path != ("description",)))
-
-    def _on_edited(self, value: str) -> None:
-        self._form.change(self._path, value + self._ending if value else value)
-
-    def _on_remove(self) -> None:
-        self._form.drop(self._path)
-
-
-def _is_long(entry: FrontEntry) -> bool:
-    value = entry.raw if entry.text is None else entry.text
-    return "\n" in value.removesuffix("\n")
-
-
-class _Line(QLineEdit):
-    def __init__(self, edited) -> None:  # type: ignore[no-untyped-def]
-        super().__init__()
-        self.setMaxLength(_LONGEST)
-        self.textEdited.connect(edited)
-
-    def show_value(self, value: str) -> None:
-        if value != self.text():
-            place = self.cursorPosition() if self.hasFocus() else 0
-            self.setText(value)
-            self.setCursorPosition(place)
-
-
-class _Lines(QPlainTextEdit):
-    def __init__(self, edited) -> None:  # type: ignore[no-untyped-def]
-        super().__init__()
-        self._edited = edited
-        self._shown = ""
-        self.setTabChangesFocus(True)
-        self.setFixedHeight(round(3.8 * QFontMetrics(self.font()).height()))
-        self.textChanged.connect(self._on_changed)
-
-    def show_value(self, value: str) -> None:
-        if value != self.toPlainText():
-            self._shown = value
-            self.setPlainText(value)
-
-    @Slot()
-    def _on_changed(self) -> None:
-        text = self.toPlainText()
-        if text != self._shown:
-            self._shown = text
-            self._edited(text)
-
-
-class _Area(QScrollArea):
-    """As tall as what is in it, up to a limit; never scrolled sideways."""
-
-    def __init__(self, inside: QWidget) -> None:
-        super().__init__()
-        self._inside = inside
-        self.setWidget(inside)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        done = super().eventFilter(watched, event)
-        if watched is self._inside and event.type() == QEvent.Type.LayoutRequest:
-            self.fit()
-        return done
-
-    def fit(self) -> None:
-        """Rows came or went."""
-        tall = min(_TALLEST, self._inside.sizeHint().height())
-        if tall != self.height():
-            self.setFixedHeight(tall)
-
-    def sizeHint(self) -> QSize:
-        return QSize(200, min(_TALLEST, self._inside.sizeHint().height()))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(120, 0)
