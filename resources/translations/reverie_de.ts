@@ -2654,12 +2654,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Modell gefunden.</translation>
     </message>
     <message>
+        <source>Add</source>
+        <translation>Hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add a provider of this name; then give its address</source>
+        <translation>Einen Anbieter dieses Namens hinzufügen; dann seine Adresse angeben</translation>
+    </message>
+    <message>
         <source>Address</source>
         <translation>Adresse</translation>
     </message>
     <message>
         <source>Address of the provider</source>
         <translation>Adresse des Anbieters</translation>
+    </message>
+    <message>
+        <source>An&amp;other provider</source>
+        <translation>Weiterer Anbie&amp;ter</translation>
     </message>
     <message>
         <source>Find local servers</source>
@@ -2698,6 +2710,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Modelle lokaler Server</translation>
     </message>
     <message>
+        <source>Name of another provider</source>
+        <translation>Name eines weiteren Anbieters</translation>
+    </message>
+    <message>
         <source>No server answers at the usual ports.</source>
         <translation>An den üblichen Ports antwortet kein Server.</translation>
     </message>
@@ -2726,8 +2742,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In der Umgebung steht ein Schlüssel für diesen Anbieter; er geht dem Schlüsselbund vor.</translation>
     </message>
     <message>
+        <source>The provider {provider} has no address yet.</source>
+        <translation>Der Anbieter {provider} hat noch keine Adresse.</translation>
+    </message>
+    <message>
         <source>Use this model</source>
         <translation>Dieses Modell benutzen</translation>
+    </message>
+    <message>
+        <source>a name of your own</source>
+        <translation>ein eigener Name</translation>
     </message>
     <message>
         <source>{servers} answers, but offers no model.</source>

@@ -536,3 +536,23 @@ def test_the_search_begins_in_front_and_is_reached_by_its_key(opened: Opened) ->
     opened.dialog.ok.setFocus()
     opened.qtbot.keyClick(opened.dialog, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     opened.qtbot.waitUntil(lambda: opened.dialog.focusWidget() is opened.dialog.search)
+
+
+def test_a_provider_of_ones_own_is_added_by_name_and_saved_with_its_address(
+    opened: Opened, desk: Desk
+) -> None:
+    page = opened.dialog.providers
+    for taken in ("openai", "two words", "a:b", ""):
+        page.new.setText(taken)
+        assert not page.add.isEnabled()
+    opened.qtbot.keyClicks(page.new, "work")
+    page.add.click()
+    assert (page.current, page.new.text(), page.key.isEnabled()) == ("work", "", False)
+    assert not opened.dialog.ok.isEnabled(), "it has no address yet"
+    assert "work" in page.hint.text()
+    opened.qtbot.keyClicks(page.address, "https://models.test/v1")
+    opened.dialog.finder.keys["providers.*.wire"].setCurrentIndex(2)  # type: ignore[attr-defined]
+    opened.dialog.apply.click()
+    opened.wait()
+    kept = desk.kept.providers.root["work"]
+    assert (kept.base_url, kept.wire) == ("https://models.test/v1", "anthropic")

@@ -6,6 +6,7 @@ shown again, and no setting holds it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ LocalServer = tuple[str, str, Sequence[str]]
 """Provider, base URL, models."""
 _ROLE = Qt.ItemDataRole.UserRole
 _PREFIX = "providers.*."
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class ProvidersPage(QWidget):
@@ -72,6 +74,15 @@ class ProvidersPage(QWidget):
         self.save_key.clicked.connect(self._on_key)
         self.forget_key = FitPushButton(self.tr("Forget key"))
         self.forget_key.clicked.connect(self._on_forget)
+        self._added: set[str] = set()
+        self.new = QLineEdit()
+        self.new.setAccessibleName(self.tr("Name of another provider"))
+        self.new.setPlaceholderText(self.tr("a name of your own"))
+        self.new.textChanged.connect(self._judge)
+        self.new.returnPressed.connect(self._on_add)
+        self.add = FitPushButton(self.tr("Add"))
+        self.add.setToolTip(self.tr("Add a provider of this name; then give its address"))
+        self.add.clicked.connect(self._on_add)
         self.hint = WrapLabel()
         self.look = FitPushButton(self.tr("Find local servers"))
         self.look.setToolTip(self.tr("Look at the usual ports of this machine"))
@@ -98,6 +109,11 @@ class ProvidersPage(QWidget):
         form.setVerticalSpacing(GAP)
         form.addRow(_buddy(self.tr("&Address"), self.address), self.address)
         form.addRow(_buddy(self.tr("&Key"), self.key), keys)
+        adding = QHBoxLayout()
+        adding.setSpacing(GAP)
+        adding.addWidget(_buddy(self.tr("An&other provider"), self.new))
+        adding.addWidget(self.new, 1)
+        adding.addWidget(self.add)
         finding = QHBoxLayout()
         finding.setSpacing(GAP)
         finding.addWidget(self.look)
@@ -106,6 +122,7 @@ class ProvidersPage(QWidget):
         column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         column.setSpacing(GAP)
         column.addWidget(self.table, 3)
+        column.addLayout(adding)
         column.addLayout(form)
         column.addWidget(self.hint)
         column.addLayout(finding)
@@ -131,6 +148,9 @@ class ProvidersPage(QWidget):
                 return self.tr("The address of {provider} must begin with http:// or https://.").format(
                     provider=name
                 )
+        for name in sorted(self._added):
+            if not self._addresses.get(name):
+                return self.tr("The provider {provider} has no address yet.").format(provider=name)
         return self.more.problem if self.more is not None else ""
 
     def expect(self, settings: Sequence[Setting]) -> None:
@@ -168,21 +188,48 @@ class ProvidersPage(QWidget):
         """The services as they are known now; addresses that were edited and not saved stay."""
         edited = self.base_urls
         current = self.current
-        self._providers = {provider.name: provider for provider in models.providers}
+        waiting = {name: self._providers[name] for name in self._added}
+        self._providers = waiting | {provider.name: provider for provider in models.providers}
+        self._added -= {provider.name for provider in models.providers}
         self._addresses = {name: provider.base_url for name, provider in self._providers.items()} | {
             name: address for name, address in edited.items() if name in self._providers
         }
         self.table.blockSignals(True)
         self.table.clear()
         for name, provider in self._providers.items():
-            item = QTreeWidgetItem([visible(name), words.key_source(provider.key_source), ""])
-            item.setData(0, _ROLE, name)
-            self.table.addTopLevelItem(item)
+            item = self._add_row(provider)
             if name == current or self.table.currentItem() is None:
                 self.table.setCurrentItem(item)
         self.table.blockSignals(False)
         self._show_addresses()
         self._show_current()
+
+    def _add_row(self, provider: ProviderView) -> QTreeWidgetItem:
+        item = QTreeWidgetItem([visible(provider.name), words.key_source(provider.key_source), ""])
+        item.setData(0, _ROLE, provider.name)
+        self.table.addTopLevelItem(item)
+        return item
+
+    @property
+    def _new_name(self) -> str:
+        """What is typed, if a provider can be called so and none is yet."""
+        name = self.new.text().strip()
+        return name if _NAME.fullmatch(name) and name not in self._providers else ""
+
+    @Slot()
+    def _on_add(self) -> None:
+        from reverie.services.views import ProviderView
+
+        name = self._new_name
+        if not name:
+            return
+        self._providers[name] = ProviderView(name, "", "missing", local=False)
+        self._added.add(name)
+        self.table.setCurrentItem(self._add_row(self._providers[name]))
+        self.new.clear()
+        self.address.setFocus()
+        self._judge()
+        self.changed.emit()
 
     def saved(self) -> None:
         """What was edited is on disk now; the next `show_models` brings the addresses."""
@@ -215,13 +262,16 @@ class ProvidersPage(QWidget):
         self.key.clear()
         self._show_more()
         self.address.setEnabled(provider is not None)
-        self.key.setEnabled(provider is not None and provider.key_source != "none needed")
+        # A key is kept at once, and so only for what is there once the form is saved.
+        known = provider is not None and provider.key_source != "none needed"
+        self.key.setEnabled(known and self.current not in self._added)
         self._judge()
 
     @Slot()
     def _judge(self) -> None:
         provider = self._providers.get(self.current)
         source = provider.key_source if provider is not None else ""
+        self.add.setEnabled(bool(self._new_name))
         self.save_key.setEnabled(bool(self.key.text().strip()) and self.key.isEnabled())
         self.forget_key.setEnabled(source == "keyring")
         note = self.tr("The environment has a key for this provider; it wins over the keyring.")
