@@ -17,17 +17,18 @@ class Panes(QSplitter):
         beside_from: int,
         sizes: tuple[int, int],
         below: tuple[int, int] | None = None,
-        grows: int = 1,
+        grows: int | None = 1,
     ) -> None:
         """`beside_from`: how wide the holder is where they begin to lie side by side. `sizes`: of them side
         by side; `below`: of them below each other, where turning is to set them anew. `grows`: which of them
-        takes the room that is left."""
+        takes the room that is left; None: both, as `sizes` has it."""
         super().__init__()
         self._beside_from = beside_from
         self._sizes, self._below = list(sizes), list(below) if below is not None else None
         self.addWidget(first)
         self.addWidget(second)
-        self.setStretchFactor(grows, 1)
+        if grows is not None:
+            self.setStretchFactor(grows, 1)
         self.setSizes(self._sizes)
         self.setChildrenCollapsible(False)
 

@@ -49,7 +49,7 @@ class _Dialog(QDialog):
             label = QLabel(name)
             label.setBuddy(text)
             sides.append(pane(label, text, grows=text))
-        self.splitter = Panes(*sides, beside_from=_SIDE_BY_SIDE, sizes=(1, 1))
+        self.splitter = Panes(*sides, beside_from=_SIDE_BY_SIDE, sizes=(380, 380), grows=None)
         above = (self.message, self.about) if asked is None else (self.message, self.about, asked)
         column(self, *above, self.splitter, self.note, self.buttons, grows=self.splitter)
         self.buttons.button(QDialogButtonBox.StandardButton.Cancel).setAutoDefault(False)
