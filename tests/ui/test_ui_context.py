@@ -14,6 +14,7 @@ from ui_windows import Driver, Windows
 from helpers.audit import problems
 from reverie.context.seen import Change, Glances, Since, glance_of, since
 from reverie.context.view import ContextView, Entry, Gauge, Part
+from reverie.errors import Unavailable
 from reverie.homes.scopes import Scope
 from reverie.memory.lint import LintFinding
 from reverie.ui.context.entry_list import spoken
@@ -109,6 +110,12 @@ def test_the_lines_to_look_at_stand_on_another_ground(tab: ContextTab) -> None:
     assert grounds == {theme_of(tab.palette()).warn_back.name()}
     tab.show_view(view_with(IN), "here")
     assert tab.text.marked == []
+
+
+def test_what_cannot_be_read_is_said_at_the_first_look(tab: ContextTab) -> None:
+    tab.say_error(Unavailable("The home is gone.", next_step="Look for it."))
+    assert tab.message.isVisible()
+    assert "The home is gone." in tab.message.text
 
 
 def test_the_selection_and_the_scroll_stay_while_figures_change(tab: ContextTab) -> None:

@@ -41,7 +41,10 @@ class PartTab(TabPage):
             self._pages.addWidget(each)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._pages)
+        whole.setSpacing(0)
+        # Above every page: what could not be read at the first look is said, too.
+        whole.addWidget(self.message)
+        whole.addWidget(self._pages, 1)
 
     def lay_out(
         self,
@@ -78,7 +81,6 @@ class PartTab(TabPage):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(0)
         outer.addLayout(above)
-        outer.addWidget(self.message)
         outer.addWidget(self.bar)
         outer.addLayout(under)
         outer.addWidget(self.splitter, 1)
