@@ -43,39 +43,50 @@ class _Told:
 
 
 def record_merges(notes: Sequence[Note], check: Callable[[], None]) -> Iterator[RecordMerge]:
-    """The merges there are, in the order of the files and of the records in them."""
+    """The merges there are: of all files those of records that say the very same, then, looked for only as
+    far as anybody asks, of those that say it in other words."""
     files: dict[str, list[Note]] = defaultdict(list)
     for note in notes:
         files[note.path.rpartition("/")[0]].append(note)
+    alone: list[tuple[Records, list[Note]]] = []
     for found in files.values():
         check()
         records = found[0].records
         assert records is not None
-        for group in _groups(records, found, check):
-            target, *others = (group[at] for at in records.order([note.text for note in group]))
-            goes = tuple(note for note in others if not note.protected)
-            if goes and records.merged([target.text, *(note.text for note in goes)]) is not None:
-                yield RecordMerge(records, target, goes)
+        groups = [[found[at] for at in group] for group in records.alike([note.text for note in found])]
+        yield from (merge for group in groups if (merge := _merge(records, group)) is not None)
+        known = {note.path for group in groups for note in group}
+        alone.append((records, [note for note in found if note.path not in known]))
+    for records, rest in alone:
+        yield from _in_other_words(records, rest, check)
 
 
-def _groups(records: Records, notes: Sequence[Note], check: Callable[[], None]) -> list[list[Note]]:
-    alike = [[notes[at] for at in group] for group in records.alike([note.text for note in notes])]
-    known = {note.path for group in alike for note in group}
-    groups = [*alike, *([note] for note in notes if note.path not in known)]
+def _merge(records: Records, group: Sequence[Note]) -> RecordMerge | None:
+    """The group as one, where nothing is lost by that."""
+    target, *others = (group[at] for at in records.order([note.text for note in group]))
+    goes = tuple(note for note in others if not note.protected)
+    if not goes or records.merged([target.text, *(note.text for note in goes)]) is None:
+        return None
+    return RecordMerge(records, target, goes)
+
+
+def _in_other_words(
+    records: Records, notes: Sequence[Note], check: Callable[[], None]
+) -> Iterator[RecordMerge]:
     # What a record is about is its title: there, any doubt is a veto.
-    texts = [f"# {group[0].said}\n\n{group[0].essence(group[0].text).text}" for group in groups]
+    texts = [f"# {note.said}\n\n{note.essence(note.text).text}" for note in notes]
     readings: dict[int, Reading] = {}
     joined: set[int] = set()
     for pair in candidate_pairs(texts, texts, check):
         check()
-        first, second = pair.first, pair.second
-        if joined & {first, second}:
+        both = (pair.first, pair.second)
+        if joined.intersection(both):
             continue
-        for at in (first, second):
-            readings.setdefault(at, read_note(_Told(texts[at]), check))
-        if compare(readings[first], readings[second], check).duplicate:
-            both = [*groups[first], *groups[second]]
-            if records.merged([note.text for note in both]) is not None:
-                groups[first], groups[second] = both, []
-                joined |= {first, second}
-    return [group for group in groups if len(group) > 1]
+        for at in both:
+            if at not in readings:
+                readings[at] = read_note(_Told(texts[at]), check)
+        if compare(readings[both[0]], readings[both[1]], check).duplicate:
+            merge = _merge(records, [notes[at] for at in both])
+            if merge is not None:
+                joined.update(both)
+                yield merge

@@ -129,7 +129,7 @@ class _Planner:
             others = found.others[: max(0, self._remaining - 1)]
             self.left_over += len(others) < len(found.others)
             if not others:
-                continue
+                return  # there may be more, which the next run finds
             path, before, after = found.target.path, found.target.text, found.text(len(others))
             edits = () if after == before else (_edit(path, before, after),)
             operations = (*edits, *(_delete(note.path) for note in others))

@@ -32,21 +32,22 @@ _GROWTH = 0.05
 
 def repeated(records: Iterable[dict[str, Any]]) -> tuple[tuple[dict[str, Any], ...], ...]:
     """Groups of two and more, in the order of the store."""
-    found: list[tuple[dict[str, str], list[dict[str, Any]]]] = []
+    groups: list[list[dict[str, Any]]] = []
+    known_by: dict[str, list[tuple[dict[str, str], list[dict[str, Any]]]]] = {}
     for record in records:
         if record.get("category") != ANTI_PATTERN or not text_of(record.get("pattern")).strip():
             continue
         said = dict(_said(record))
+        found = known_by.setdefault(said["pattern"], [])
         for known, group in found:
-            if known["pattern"] == said["pattern"] and all(
-                known.get(key, text) == text for key, text in said.items()
-            ):
+            if all(known.get(key, text) == text for key, text in said.items()):
                 known.update(said)
                 group.append(record)
                 break
         else:
-            found.append((said, [record]))
-    return tuple(tuple(group) for _said_, group in found if len(group) > 1)
+            groups.append([record])
+            found.append((said, groups[-1]))
+    return tuple(tuple(group) for group in groups if len(group) > 1)
 
 
 def united(records: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from typing import Any
 from reverie.errors import StoreError
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_BEGINS_JSON = frozenset('"[{-0123456789')
+_WORDS_OF_JSON = frozenset(["true", "false", "null", "NaN", "Infinity"])
 _DECODER = json.JSONDecoder()
 
 
@@ -58,6 +60,8 @@ def _lines(record: dict[str, Any]) -> Iterator[str]:
 
 def _told(value: Any) -> str:
     if isinstance(value, str) and value and value == value.strip() and value.isprintable():
+        if not _may_be_json(value):
+            return value
         try:
             json.loads(value)
         except (ValueError, RecursionError):
@@ -66,10 +70,16 @@ def _told(value: Any) -> str:
 
 
 def _value(told: str) -> Any:
+    if not _may_be_json(told):
+        return told
     try:
         return json.loads(told)
     except (ValueError, RecursionError):
         return told
+
+
+def _may_be_json(text: str) -> bool:
+    return text[:1] in _BEGINS_JSON or text in _WORDS_OF_JSON
 
 
 def _json(value: Any) -> str:

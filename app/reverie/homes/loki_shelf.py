@@ -54,10 +54,10 @@ class AntiPatternRecords:
         return above if name and self.is_holder(above) else ""
 
     def split(self, data: bytes) -> tuple[RecordText, ...]:
-        return tuple(
-            RecordText(name, record_text(record), place, " ".join(text_of(record["pattern"]).split()))
-            for name, place, record in _named(whole_document(data))
-        )
+        return tuple(_told(*each) for each in _named(whole_document(data)))
+
+    def one(self, data: bytes, name: str) -> RecordText | None:
+        return next((_told(*each) for each in _named(whole_document(data)) if each[0] == name), None)
 
     def folded(self, data: bytes, name: str, text: str | None, place: int | None) -> bytes:
         document = whole_document(data)
@@ -188,6 +188,10 @@ def _relinked(text: str, ids: dict[str, str]) -> str:
         if not own and not (isinstance(link, dict) and (link.get("to"), link.get("relation")) in known):
             led.append(link)
     return text if led == links else record_text({**record, "links": led})
+
+
+def _told(name: str, place: int, record: dict[str, Any]) -> RecordText:
+    return RecordText(name, record_text(record), place, " ".join(text_of(record["pattern"]).split()))
 
 
 def whole_document(data: bytes) -> Any:

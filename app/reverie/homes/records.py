@@ -43,6 +43,9 @@ class Records(Protocol):
     def split(self, data: bytes) -> tuple[RecordText, ...]:
         """The records in a file's bytes that a dream may change, in their order."""
 
+    def one(self, data: bytes, name: str) -> RecordText | None:
+        """The one of `split` with this name; None: there is none."""
+
     def folded(self, data: bytes, name: str, text: str | None, place: int | None) -> bytes:
         """The file's bytes with this record as `text` says; None: without it. One that is not there comes to
         stand at `place`, or last."""

@@ -152,7 +152,7 @@ class RecordFiles:
         with self._locked(holder):
             for _attempt in range(_ATTEMPTS):
                 before = self._base.read(holder)
-                found = {each.name: each for each in self._records.split(before)}.get(name)
+                found = self._records.one(before, name)
                 compare(None if found is None else found.text.encode("utf-8", "surrogatepass"))
                 with contextlib.suppress(_Overtaken):
                     self._replace(holder, before, self._records.folded(before, name, text, place))

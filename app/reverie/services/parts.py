@@ -261,9 +261,13 @@ class HomeParts:
         def attribute(root: ScopeRoot, rel: str, sha256: str | None) -> None:
             self.actors.record(root.directory / rel, sha256, actor=actor, run_id=run_id, at_ms=self.clock())
 
+        known: dict[ScopeRoot, ScopeFiles] = {}
+
         def files_of(root: ScopeRoot) -> ScopeFiles:
-            locks = self.profile.locks
-            return run_files(self.home, root, lock_dir=locks, wrote=partial(attribute, root))
+            if root not in known:
+                wrote = partial(attribute, root)
+                known[root] = run_files(self.home, root, lock_dir=self.profile.locks, wrote=wrote)
+            return known[root]
 
         return Transaction(
             self.runs.directory_of(run_id),

@@ -126,6 +126,8 @@ def test_those_that_say_the_same_become_the_best_founded_and_nothing_else_change
     lock = f"{STORE}.lock"
     assert {**contents(maker.store), STORE: b"", lock: b""} == {**all_before, STORE: b"", lock: b""}
     assert dream(parts).outcome == "unchanged"
+    (newest,) = parts.snapshots.history.commits(limit=1)
+    assert (newest.actor, newest.run_id) == ("dream", result.run_id)
     assert parts.reverter.revert(result.run_id).conflicts == ()
     assert contents(maker.store) == all_before | {lock: b""}
 
