@@ -139,6 +139,7 @@ def model(directory: Path) -> None:
 
     from helpers.benches import sample_parts, workspace
     from helpers.speaker import Speaker
+    from reverie.agent.asking import Asking
     from reverie.dream.model_engine import ModelEngine
     from reverie.dream.service import DreamRequest
 
@@ -151,14 +152,10 @@ def model(directory: Path) -> None:
         line = {"insert_line": 0, "insert_text": f"line {next(numbers)}"}
         change = {"command": "insert", "path": "/memories/global/testing.md", **line}
         speaker = Speaker([[change], "Done."])
-        engine = ModelEngine(
-            speaker.name,
-            open_provider=lambda: speaker,
-            instructions="Tidy.",
-            trigger="manual",
-            cost_of=lambda _usage: Decimal(0),
-            clock=parts.clock,
+        asking = Asking(
+            speaker.name, open_provider=lambda: speaker, cost_of=lambda _usage: Decimal(0), clock=parts.clock
         )
+        engine = ModelEngine(asking, instructions="Tidy.", trigger="manual")
         started = time.perf_counter()
         parts.dreams.run(DreamRequest(context, "manual", engine.name), engine)
         return time.perf_counter() - started

@@ -1,4 +1,4 @@
-"""Asking a model over one file: what engines of short runs have in common.
+"""Asking a model: what the engines of all kinds of run have in common.
 
 Threading: one run, one event loop. Failure: `ProviderError` where the service cannot be reached at all;
 everything else that can go wrong with a model is in the result.
@@ -6,17 +6,17 @@ everything else that can go wrong with a model is in the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from reverie.agent.account import Account
 from reverie.agent.loop import AgentLimits, AgentResult, run_agent
 from reverie.agent.messages import TokenUsage, UserMessage
 from reverie.agent.provider import Provider
 from reverie.agent.tools import Tool
-from reverie.agent.trace import Trace
+from reverie.agent.trace import Trace, TraceHead
 from reverie.agent.vault import Vault
 from reverie.clock import Clock
 from reverie.errors import MendableError, StoreError
@@ -43,6 +43,16 @@ class Asking:
     open_provider: Callable[[], Provider]
     cost_of: Callable[[TokenUsage], Decimal | None]
     clock: Clock
+
+    def account(
+        self,
+        head: TraceHead,
+        usage: TokenUsage | None,
+        told: Callable[[TraceHead], Mapping[str, Any]] | None,
+    ) -> Account:
+        """What a run came to so far, priced. `head` is that of its trace, which `told` makes; None: none."""
+        cost = None if usage is None else self.cost_of(usage)
+        return Account(usage, cost, None if told is None else told(replace(head, cost_usd=cost)))
 
     def cost(self, result: AgentResult) -> Decimal | None:
         return None if result.usage is None else self.cost_of(result.usage)

@@ -12,19 +12,17 @@ from `Limits.check`, which the loop asks every 50 ms beside the model's task.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from reverie.agent.account import Account
+from reverie.agent.asking import Asking
 from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.agent.messages import TokenUsage, ToolSpec, UserMessage
 from reverie.agent.prompting import prompt_words
-from reverie.agent.provider import Provider
 from reverie.agent.tools import FunctionTool, ToolOutcome
 from reverie.agent.trace import Trace, TraceHead
 from reverie.agent.vault import Vault
-from reverie.clock import Clock
 from reverie.dream.harvest_extract import LEAST_CONFIDENCE, TEXT_CHARS, Category, Chunk
 from reverie.dream.model_engine import ModelRunFailed
 from reverie.dream.prompts import Fence
@@ -37,22 +35,11 @@ _REMINDER = "Call the tool `propose` with what you found; with an empty list if 
 
 
 class ModelExtractor:
-    """Implements `dream.harvest_extract.Extractor`. `open_provider` is called once per chunk, inside its
-    event loop; `cost_of` prices what was used, None where the price is not known."""
+    """Implements `dream.harvest_extract.Extractor`. The provider is opened once per chunk."""
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        open_provider: Callable[[], Provider],
-        cost_of: Callable[[TokenUsage], Decimal | None],
-        clock: Clock,
-        workspace_name: str = "",
-    ) -> None:
-        self.name = name
-        self._open_provider = open_provider
-        self._cost_of = cost_of
-        self._clock = clock
+    def __init__(self, asking: Asking, *, workspace_name: str = "") -> None:
+        self.name = asking.name
+        self._asking = asking
         self._workspace_name = workspace_name
         # One vault, so that a secret has the same mark in every chunk.
         self._vault = Vault()
@@ -62,24 +49,20 @@ class ModelExtractor:
 
     def account(self) -> Account:
         """What all chunks used, and their traces as the attempts of one."""
-        cost = None if self._usage is None else self._cost_of(self._usage)
-        if not self._traces:
-            return Account(self._usage, cost)
         head = TraceHead(
-            run_id="",
-            kind="harvest",
-            workspace_name=self._workspace_name,
-            timeout_ms=self._timeout_ms,
-            cost_usd=cost,
+            run_id="", kind="harvest", workspace_name=self._workspace_name, timeout_ms=self._timeout_ms
         )
-        return Account(self._usage, cost, _joined([trace.to_document(head) for trace in self._traces]))
+        return self._asking.account(head, self._usage, self._told if self._traces else None)
+
+    def _told(self, head: TraceHead) -> Mapping[str, Any]:
+        return _joined([trace.to_document(head) for trace in self._traces])
 
     async def extract(self, chunk: Chunk, *, limits: Limits) -> Sequence[Any]:
         """Ask, and hand on what was proposed. Raises `ModelRunFailed`, `ProviderError`."""
         limits.check()
         fence = Fence.random()
         proposals = _Proposals()
-        trace = Trace(self._vault.scrub, clock=self._clock)
+        trace = Trace(self._vault.scrub, clock=self._asking.clock)
         self._traces.append(trace)
         self._timeout_ms = limits.allowed_ms
         usage: list[TokenUsage] = []
@@ -92,7 +75,7 @@ class ModelExtractor:
             limits.check()
             return False
 
-        provider = self._open_provider()
+        provider = self._asking.open_provider()
         try:
             result = await run_agent(
                 provider,

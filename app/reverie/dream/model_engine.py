@@ -12,18 +12,16 @@ Threading: one run, one event loop. Failure: `MendableError` for what a person c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
 from reverie.agent.account import Account
+from reverie.agent.asking import Asking
 from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.agent.messages import TokenUsage, ToolSpec, UserMessage
-from reverie.agent.provider import Provider
 from reverie.agent.tools import FunctionTool, ToolOutcome
 from reverie.agent.trace import Trace, TraceHead
 from reverie.agent.vault import Vault
-from reverie.clock import Clock
 from reverie.dream.coverage import Trigger
 from reverie.dream.overlay import DreamOverlay
 from reverie.dream.progress import DreamProgress
@@ -47,26 +45,15 @@ class ModelRunFailed(MendableError):
 
 
 class ModelEngine:
-    """Implements `dream.engine.Engine`. `open_provider` is called once per attempt, inside its event loop;
-    `cost_of` prices what was used, None where the price is not known."""
+    """Implements `dream.engine.Engine`. The provider is opened once per attempt."""
 
     def __init__(
-        self,
-        name: str,
-        *,
-        open_provider: Callable[[], Provider],
-        instructions: str,
-        trigger: Trigger,
-        cost_of: Callable[[TokenUsage], Decimal | None],
-        clock: Clock,
-        workspace_name: str = "",
+        self, asking: Asking, *, instructions: str, trigger: Trigger, workspace_name: str = ""
     ) -> None:
-        self.name = name
-        self._open_provider = open_provider
+        self.name = asking.name
+        self._asking = asking
         self._instructions = instructions
         self._trigger = trigger
-        self._cost_of = cost_of
-        self._clock = clock
         self._workspace_name = workspace_name
         self._usage: TokenUsage | None = None
         self._trace: Trace | None = None
@@ -74,17 +61,11 @@ class ModelEngine:
 
     def account(self) -> Account:
         """What all attempts used, and the trace of the last one."""
-        cost = None if self._usage is None else self._cost_of(self._usage)
-        if self._trace is None:
-            return Account(self._usage, cost)
         head = TraceHead(
-            run_id="",
-            kind="dream",
-            workspace_name=self._workspace_name,
-            timeout_ms=self._timeout_ms,
-            cost_usd=cost,
+            run_id="", kind="dream", workspace_name=self._workspace_name, timeout_ms=self._timeout_ms
         )
-        return Account(self._usage, cost, self._trace.to_document(head))
+        trace = self._trace
+        return self._asking.account(head, self._usage, None if trace is None else trace.to_document)
 
     async def dream(
         self,
@@ -103,10 +84,10 @@ class ModelEngine:
             vault.learn(note.text)
         fence = Fence.random()
         tool = MemoryTool(guard, fence)
-        self._trace = Trace(vault.scrub, clock=self._clock)
+        self._trace = Trace(vault.scrub, clock=self._asking.clock)
         self._timeout_ms = limits.allowed_ms
         watch = _Watch(guard, progress)
-        provider = self._open_provider()
+        provider = self._asking.open_provider()
         try:
             result = await run_agent(
                 provider,

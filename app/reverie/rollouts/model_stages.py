@@ -78,11 +78,9 @@ class _Talk:
         return self._asking.name
 
     def account(self) -> Account:
-        cost = None if self._usage is None else self._asking.cost_of(self._usage)
-        if self._trace is None:
-            return Account(self._usage, cost)
-        head = TraceHead(run_id="", kind=self._kind, timeout_ms=self._timeout_ms, cost_usd=cost)
-        return Account(self._usage, cost, self._trace.to_document(head))
+        head = TraceHead(run_id="", kind=self._kind, timeout_ms=self._timeout_ms)
+        trace = self._trace
+        return self._asking.account(head, self._usage, None if trace is None else trace.to_document)
 
     async def _ask(
         self,

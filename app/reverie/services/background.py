@@ -43,17 +43,10 @@ class Background:
             from reverie.dream.harvest_rules import RulesExtractor
 
             return RulesExtractor()
-        from reverie.agent.prices import cost_usd
         from reverie.dream.harvest_model import ModelExtractor
 
         self._models.provider(name)  # what is wrong with it is said before the run begins
-        return ModelExtractor(
-            name,
-            open_provider=lambda: self._models.provider(name),
-            cost_of=lambda usage: cost_usd(name, usage),
-            clock=self._parts.clock,
-            workspace_name=context.workspace_id or "",
-        )
+        return ModelExtractor(self._models.asking(name), workspace_name=context.workspace_id or "")
 
     def triggers(self, cancel: threading.Event) -> Triggers:
         """The triggers of this home; `cancel` ends what they have under way."""

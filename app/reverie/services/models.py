@@ -120,22 +120,18 @@ class Models:
             from reverie.dream.rules_engine import RulesEngine
 
             return RulesEngine()
-        from reverie.agent.prices import cost_usd
         from reverie.dream.model_engine import ModelEngine
 
         self.provider(name)  # what is wrong with it is said before the run begins
         return ModelEngine(
-            name,
-            open_provider=lambda: self.provider(name),
+            self.asking(name),
             instructions=self._instructions(context),
             trigger=trigger,
-            cost_of=lambda usage: cost_usd(name, usage),
-            clock=self._parts.clock,
             workspace_name=context.workspace_id or "",
         )
 
     def asking(self, name: str) -> Asking:
-        """How the model called `name` is asked by a background run; nothing is opened yet."""
+        """How the model called `name` is asked; nothing is opened yet."""
         from reverie.agent.asking import Asking
         from reverie.agent.prices import cost_usd
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from helpers.benches import NOW
+from reverie.agent.asking import Asking
 from reverie.agent.messages import AssistantMessage, TokenUsage, ToolCall, Turn
 from reverie.agent.provider import ModelRequest, ProviderError, StreamProgress
 from reverie.dream.harvest_extract import Checked, Chunk, Said
@@ -74,12 +75,13 @@ def proposes(*candidates: Any, arguments: str | None = None, name: str = "propos
 
 
 def extractor(provider: FakeProvider) -> ModelExtractor:
-    return ModelExtractor(
+    asking = Asking(
         "fake:model",
         open_provider=lambda: provider,
         cost_of=lambda usage: Decimal(usage.input + usage.output),
         clock=lambda: NOW,
     )
+    return ModelExtractor(asking)
 
 
 def extract(

@@ -12,6 +12,7 @@ import pytest
 
 from helpers.benches import contents, sample_parts, workspace
 from helpers.speaker import Say, Speaker
+from reverie.agent.asking import Asking
 from reverie.agent.provider import ProviderError
 from reverie.dream.model_engine import MAX_STEPS, ModelEngine
 from reverie.dream.progress import DreamProgress
@@ -31,14 +32,13 @@ def parts(tmp_path: Path) -> HomeParts:
 def dream(
     parts: HomeParts, speaker: Speaker, workspace_id: str = ACME, trigger: Any = "manual", **more: Any
 ) -> RunResult:
-    engine = ModelEngine(
+    asking = Asking(
         speaker.name,
         open_provider=lambda: speaker,
-        instructions="Tidy.",
-        trigger=trigger,
         cost_of=lambda usage: Decimal(usage.input) / 1_000_000,
         clock=parts.clock,
     )
+    engine = ModelEngine(asking, instructions="Tidy.", trigger=trigger)
     request = DreamRequest(workspace(parts, workspace_id), trigger, engine.name, more.pop("dry_run", False))
     return parts.dreams.run(request, engine, **more)
 
