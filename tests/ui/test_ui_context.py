@@ -116,6 +116,8 @@ def test_what_cannot_be_read_is_said_at_the_first_look(tab: ContextTab) -> None:
     tab.say_error(Unavailable("The home is gone.", next_step="Look for it."))
     assert tab.message.isVisible()
     assert "The home is gone." in tab.message.text
+    tab.forget()
+    assert not tab.message.isVisible(), "another home has nothing to do with it"
 
 
 def test_the_selection_and_the_scroll_stay_while_figures_change(tab: ContextTab) -> None:

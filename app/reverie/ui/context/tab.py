@@ -107,6 +107,7 @@ class ContextTab(PartTab):
     def forget(self, title: str = "", sentence: str = "") -> None:
         """Nothing is known of what is selected; `sentence` says why."""
         self.view = None
+        self.message.clear()
         self.nothing.say(
             title or self.tr("No context yet"),
             sentence
