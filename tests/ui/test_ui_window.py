@@ -311,9 +311,14 @@ def test_where_it_is_narrow_the_homes_stand_above_and_nothing_is_cut_off(
         assert driver.pane.text.height() >= 96
         assert problems(window) == []
     assert window.splitter.beside() == widths, "what is remembered of the window are widths"
+    window.toggle_picker()
     window.resize(790, 760)
     driver.until(lambda: not window.splitter.is_stacked)
-    assert window.splitter.sizes() == widths
+    window.toggle_picker()
+    driver.until(lambda: window.splitter.sizes() == widths)
+    window.resize(360, 760)
+    driver.until(lambda: window.splitter.is_stacked)
+    assert window.splitter.sizes()[0] >= 96, "what was hidden meanwhile is not folded away"
 
 
 def test_what_is_loaded_late_does_not_keep_the_trees_and_files_waiting(

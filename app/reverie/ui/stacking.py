@@ -18,7 +18,7 @@ class StackingSplitter(QSplitter):
     def __init__(self, narrow: int, above: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._narrow = narrow
-        self._other = [above, 10 * above]
+        self._known = {True: [above, 10 * above]}  # by whether it is stacked
 
     @property
     def is_stacked(self) -> bool:
@@ -26,12 +26,12 @@ class StackingSplitter(QSplitter):
 
     def beside(self) -> list[int]:
         """The widths beside each other, also while it is stacked."""
-        return self._other if self.is_stacked else self.sizes()
+        return self._known.get(False, self.sizes()) if self.is_stacked else self.sizes()
 
     def set_beside(self, sizes: list[int]) -> None:
         """Give the parts these widths, now or once they are beside each other again."""
         if self.is_stacked:
-            self._other = sizes
+            self._known[False] = sizes
         else:
             self.setSizes(sizes)
 
@@ -47,9 +47,10 @@ class StackingSplitter(QSplitter):
         stacked = event.size().width() < self._narrow
         if stacked != self.is_stacked:
             last = self.sizes()
+            if all(last):  # a part that is hidden has no size, and gets its old one when it is shown again
+                self._known[not stacked] = last
             self.setOrientation(Qt.Orientation.Vertical if stacked else Qt.Orientation.Horizontal)
-            self.setSizes(self._other)
-            self._other = last
+            self.setSizes(self._known.get(stacked, last))
         super().resizeEvent(event)
 
 

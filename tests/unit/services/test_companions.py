@@ -17,6 +17,7 @@ from reverie.memory.companion_places import companion_place, is_of_companions
 from reverie.profile import Profile
 from reverie.services.companions import CompanionFiles, companion_targets
 from reverie.services.parts import HomeParts
+from reverie.services.workbench import Workbench
 
 
 @pytest.fixture
@@ -72,6 +73,21 @@ def test_a_file_of_a_project_is_saved_by_compare_and_swap_with_before_and_after_
         *("outside", "user", "outside", "user"),
     ]
     assert sorted(each.name for each in project.iterdir()) == [".git", "CLAUDE.md"], "nothing is left behind"
+
+
+def test_the_history_of_a_link_is_that_of_the_file_it_leads_to(parts: HomeParts, project: Path) -> None:
+    path = write(project / "AGENTS.md", "One\n")
+    link = project / "CLAUDE.md"
+    link.symlink_to(path.name)
+    files, one, bench = CompanionFiles(parts), companion(parts, project, link), Workbench(parts)
+    files.save(one, "Two\n", files.read(one).sha256)
+    target = bench.timeline.target(parts.home.context(project_path=str(project)), str(link))
+    points = bench.timeline.page(target).points
+    assert [point.who for point in points] == ["you", "outside"]
+    undo = bench.restore(bench.timeline.plan(target, points[1].after))
+    assert (link.is_symlink(), path.read_text()) == (True, "One\n")
+    bench.undo(undo)
+    assert (link.is_symlink(), path.read_text()) == (True, "Two\n")
 
 
 def test_a_missing_one_is_made_and_its_directory_is_not(parts: HomeParts, project: Path) -> None:
