@@ -61,7 +61,7 @@ class DreamOverlay:
         for scope in Scope:
             with contextlib.suppress(ScopeUnavailable):
                 root = home.scope_root(context, scope)
-                base = run_files(home, root)
+                base = run_files(home, root, nothing_else=True)
                 check = base.check if isinstance(base, RecordFiles) else _anything_goes
                 self._scopes[root.key] = _ScopeOverlay(root, OverlayFiles(base, check), base)
         self._store = MemoryStore(home, context, self._files_of, NoEffects())

@@ -36,12 +36,16 @@ def run_files(
     *,
     lock_dir: Path | None = None,
     wrote: Callable[[str, str | None], None] = lambda _rel, _sha256: None,
+    nothing_else: bool = False,
 ) -> ScopeFiles:
     """The files of a root as runs of this home see them. `lock_dir`: where Reverie's own locks lie; without
-    it records are only read. `wrote` is told of a file with records at the last moment before it changes."""
+    it records are only read. `wrote` is told of a file with records at the last moment before it changes.
+    `nothing_else`: where a home has records, nothing but these is seen."""
     base = RootedDirectory(root.directory, without=root.without, private=root.private)
     records = home.records()
-    return base if records is None else RecordFiles(base, records, lock_dir=lock_dir, wrote=wrote)
+    if records is None:
+        return base
+    return RecordFiles(base, records, lock_dir=lock_dir, wrote=wrote, nothing_else=nothing_else)
 
 
 class RecordFiles:
@@ -54,8 +58,10 @@ class RecordFiles:
         *,
         lock_dir: Path | None,
         wrote: Callable[[str, str | None], None],
+        nothing_else: bool,
     ) -> None:
         self._base = base
+        self._nothing_else = nothing_else
         self._records = records
         self._lock_dir = lock_dir
         self._wrote = wrote
@@ -93,10 +99,16 @@ class RecordFiles:
             found, real = self._record(rel), self._base.entry(holder)
             return None if found is None or real is None else _file(rel, found, real)
         entry = self._base.entry(rel)
-        return entry if entry is None or not self._records.is_holder(rel) else _folder(entry)
+        if entry is not None and self._records.is_holder(rel):
+            return _folder(entry)
+        if self._nothing_else and rel and not any(each.rel == rel for each in self.walk().entries):
+            return None
+        return entry
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
         if not self.holder(rel):
+            if self._nothing_else:
+                raise StoreError(f"There is no memory {rel}.", reason="missing")
             return self._base.read(rel, limit=limit)
         found = self._record(rel)
         if found is None:
@@ -106,9 +118,11 @@ class RecordFiles:
     def walk(self, *, files_limit: int | None = None) -> Walk:
         walk = self._base.walk()
         entries: list[Entry] = []
+        holders = [entry.rel for entry in walk.entries if self._records.is_holder(entry.rel)]
         for entry in walk.entries:
-            if entry.kind != "file" or not self._records.is_holder(entry.rel):
-                entries.append(entry)
+            if entry.kind != "file" or entry.rel not in holders:
+                if not self._nothing_else or any(each.startswith(f"{entry.rel}/") for each in holders):
+                    entries.append(entry)
                 continue
             entries.append(_folder(entry))
             entries += (

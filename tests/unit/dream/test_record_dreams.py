@@ -248,6 +248,21 @@ def test_outside_of_the_anti_patterns_a_dream_changes_nothing(
     assert contents(maker.store) == before
 
 
+def test_a_dream_sees_the_anti_patterns_and_nothing_else(maker: LokiMaker, parts: HomeParts) -> None:
+    view = [{"command": "view", "path": path} for path in ("/memories/project", RECORDS)]
+    hidden = ("decisions.md", "index.json", "semantic/anti-patterns.json", "episodic", "skills/fix-it-now.md")
+    engine = Scripted(*view, *({"command": "view", "path": f"/memories/project/{rel}"} for rel in hidden))
+    dream(parts, engine)
+    top, records, *others = engine.answers
+    names = ["semantic/", "patterns.json/", "sem-00000002", "sem-00000003", "sem-00000004"]
+    assert [line.strip() for line in top["output"].splitlines()[1:]] == names
+    assert [line.strip() for line in records["output"].splitlines()[1:]] == names[2:]
+    assert [answer["success"] for answer in others] == [False] * len(hidden)
+    overlay = DreamOverlay(parts.home, parts.home.context(), parts.usage)
+    assert len(overlay.notes(lambda: None)) == 3
+    assert overlay.left_out() == ()
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b'{"patterns": [], "patterns": []}', b"[1]", None])
 def test_a_store_that_cannot_be_read_is_left_alone(
     content: bytes | None, maker: LokiMaker, parts: HomeParts
