@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QListWidgetItem, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from reverie.ui.icons import Icons
+from reverie.ui.memory.few_rows import FewRows
 from reverie.ui.memory.finding_words import headline, is_marked
 from reverie.ui.shown import as_tooltip
 from reverie.ui.theme import GAP, UNIT, theme_of
@@ -44,7 +44,7 @@ class FindingsList(QWidget):
         self.toggle.setAccessibleName(self.tr("Nothing to look at"))
         self.toggle.setToolTip(self.tr("Show or hide what you may want to look at in this memory"))
         self.toggle.clicked.connect(self._on_toggle)
-        self.list = _Rows()
+        self.list = FewRows(_ROWS)
         self.list.setAccessibleName(self.tr("What to look at in this memory"))
         self.list.itemActivated.connect(self._on_activated)
         self.list.itemClicked.connect(self._on_activated)
@@ -101,21 +101,3 @@ class FindingsList(QWidget):
     @Slot(QListWidgetItem)
     def _on_activated(self, item: QListWidgetItem) -> None:
         self.jump.emit(int(item.data(_LINE_ROLE)))
-
-
-class _Rows(QListWidget):
-    """As high as its rows, up to a few."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self.setUniformItemSizes(True)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-
-    def sizeHint(self) -> QSize:
-        row = self.sizeHintForRow(0) if self.count() else QFontMetrics(self.font()).height() + UNIT
-        return QSize(100, row * min(_ROWS, max(1, self.count())) + 2 * self.frameWidth())
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(80, self.sizeHint().height())

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QListWidget,
     QListWidgetItem,
     QSizePolicy,
     QToolButton,
@@ -25,8 +23,9 @@ from reverie.ui.buttons import FitPushButton
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
+from reverie.ui.memory.few_rows import FewRows
 from reverie.ui.shown import as_tooltip
-from reverie.ui.theme import GAP, UNIT, CalmSelection, theme_of
+from reverie.ui.theme import GAP, UNIT, theme_of
 
 if TYPE_CHECKING:
     from reverie.homes.claude_index import Finding
@@ -57,7 +56,7 @@ class IndexPanel(QWidget):
         self.toggle.setToolTip(self.tr("Show or hide what is to mend in this index"))
         self.toggle.clicked.connect(self._fold)
         self.summary = WrapLabel()
-        self.list = _Rows()
+        self.list = FewRows(_ROWS)
         self.list.setAccessibleName(self.tr("What is to mend in this index"))
         self.list.currentRowChanged.connect(self._on_row)
         self.list.itemActivated.connect(self._on_go)
@@ -185,22 +184,3 @@ def _in_order(look: IndexLook) -> tuple[Finding, ...]:
 
     listed = (each for each in look.report.findings if each.problem not in ("over-lines", "over-chars"))
     return tuple(sorted(listed, key=turn))
-
-
-class _Rows(QListWidget):
-    """As high as its rows, up to a few."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        CalmSelection(self)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self.setUniformItemSizes(True)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-
-    def sizeHint(self) -> QSize:
-        row = self.sizeHintForRow(0) if self.count() else QFontMetrics(self.font()).height() + UNIT
-        return QSize(100, row * min(_ROWS, max(1, self.count())) + 2 * self.frameWidth())
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(80, self.sizeHint().height())
