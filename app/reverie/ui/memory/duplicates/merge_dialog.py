@@ -26,11 +26,11 @@ from PySide6.QtWidgets import (
 from reverie.errors import MendableError
 from reverie.ui import words
 from reverie.ui.columns import column
+from reverie.ui.fit_combo import FitCombo
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
-from reverie.ui.memory.duplicates.fit_combo import FitCombo
 from reverie.ui.memory.newlines import restored, widget_text
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP, monospace

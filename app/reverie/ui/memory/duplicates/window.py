@@ -21,12 +21,12 @@ from reverie.errors import MendableError
 from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.columns import pane
+from reverie.ui.fit_combo import FitCombo
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, Ticket
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.duplicates.alignment import Row, aligned
-from reverie.ui.memory.duplicates.fit_combo import FitCombo
 from reverie.ui.memory.duplicates.side_by_side import SideBySide
 from reverie.ui.memory.side_window import SideWindow
 from reverie.ui.panes import Panes

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QPaintEvent, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QLabel,
     QListWidget,
     QListWidgetItem,
@@ -20,9 +19,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QStackedWidget,
-    QStyle,
-    QStyleOptionComboBox,
-    QStylePainter,
     QVBoxLayout,
     QWidget,
 )
@@ -32,6 +28,7 @@ from reverie.services.orphan_views import OrphansView, StoreView
 from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.columns import pane
+from reverie.ui.fit_combo import FitCombo
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel, embolden
@@ -84,7 +81,9 @@ class OrphansPage(QWidget):
         self.reason = WrapLabel()
         self.match = WrapLabel()
         self.target_label = QLabel(self.tr("Merge &into:"))
-        self.target = _FitCombo()
+        self.target = FitCombo()
+        # Its longest text is not to widen what holds it.
+        self.target.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.target.setAccessibleName(self.tr("Merge into"))
         self.target_label.setBuddy(self.target)
         self.target.currentIndexChanged.connect(self._on_target)
@@ -296,28 +295,6 @@ class OrphansPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.splitter.turn(event.size().width())
-
-
-class _FitCombo(QComboBox):
-    """Shortens its text rather than widen what holds it; the tool tip has all of it."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setMinimumWidth(80)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QStylePainter(self)
-        option = QStyleOptionComboBox()
-        self.initStyleOption(option)
-        room = self.style().subControlRect(
-            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
-        )
-        option.currentText = self.fontMetrics().elidedText(
-            option.currentText, Qt.TextElideMode.ElideMiddle, room.width() - 4
-        )
-        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
-        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
 def _store_item(view: StoreView) -> QListWidgetItem:
