@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from helpers.model_server import Call, ModelServer, ParsedRequest, Reply
 from helpers.samples import copy_sample
 from helpers.turns import say_turns
 from helpers.watching import wait_until
-from reverie.cli import main
+from reverie.cli import main, watch
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile
@@ -129,6 +130,26 @@ def test_a_signal_stops_it_cleanly_and_the_home_is_free_again(place: Place, numb
         assert json.loads(stop(process, number))["state"] == "stopped"
     with place.watching() as process:
         stop(process)
+
+
+def test_a_signal_that_another_thread_was_handed_stops_it_too(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosting = threading.Event()
+
+    def signal_here() -> None:
+        assert hosting.wait(60)
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+        # Else the end of this thread could wake the one that waits.
+        ended.wait(60)
+
+    ended = threading.Event()
+    thread = threading.Thread(target=signal_here)
+    thread.start()
+    monkeypatch.setattr(watch, "_tell", lambda *_: hosting.set())
+    assert place.command("watch") == 0
+    ended.set()
+    thread.join()
 
 
 def test_a_second_one_says_who_hosts_and_exits_1(place: Place, capsys: pytest.CaptureFixture[str]) -> None:

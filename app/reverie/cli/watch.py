@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from reverie.cli import answers
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from reverie.services.host import HostStatus
     from reverie.services.parts import HomeParts
 
+_LOST, _SIGNAL = "lost", "signal"
 _READY_S = 0.2
+# The system may hand a signal to any thread, and then nothing wakes the one that runs the handlers.
+_LOOK_S = 0.5
 
 
 def watch(session: Session) -> int:
@@ -31,15 +34,16 @@ def watch(session: Session) -> int:
     from reverie.services.host import Host
 
     parts = session.home()
-    stopping, lost = threading.Event(), threading.Event()
+    # Why to stop. A handler may put while `get` is under way on the same thread; an Event would wait for its
+    # own lock.
+    reasons: SimpleQueue[str] = SimpleQueue()
 
     def on_status(status: HostStatus) -> None:
         if status.state in ("viewing", "waiting"):
-            lost.set()
-            stopping.set()
+            reasons.put(_LOST)
 
     host = Host(parts, purpose="reverie watch", on_status=on_status)
-    with _until_signal(stopping):
+    with _until_signal(reasons):
         try:
             status = host.start()
             if status.state != "hosting":
@@ -48,25 +52,33 @@ def watch(session: Session) -> int:
                     cause=_why(status),
                     next_step="End that process first, or leave it to it.",
                 )
-            while not stopping.is_set() and not host.wait_until_ready(_READY_S):
+            while reasons.empty() and not host.wait_until_ready(_READY_S):
                 pass
             _tell(session, parts, host.status)
-            stopping.wait()
+            reason = _first(reasons)
         finally:
             taken = host.status
             host.stop()
-    if lost.is_set():
+    if reason == _LOST:
         answers.trouble(f"Another process took the background services over. {_why(taken)}")
         return FAILED
     _tell(session, parts, host.status)
     return DONE
 
 
+def _first(reasons: SimpleQueue[str]) -> str:
+    while True:
+        try:
+            return reasons.get(timeout=_LOOK_S)
+        except Empty:
+            continue
+
+
 @contextmanager
-def _until_signal(stopping: threading.Event) -> Iterator[None]:
-    """SIGTERM and SIGINT set `stopping`."""
+def _until_signal(reasons: SimpleQueue[str]) -> Iterator[None]:
+    """SIGTERM and SIGINT are a reason to stop."""
     numbers = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, lambda _number, _frame: stopping.set()) for number in numbers]
+    before = [signal.signal(number, lambda _number, _frame: reasons.put(_SIGNAL)) for number in numbers]
     try:
         yield
     finally:
