@@ -24,6 +24,12 @@ from reverie.errors import MendableError, StoreError
 EngineOutcome = Literal["completed", "time-limit", "cancelled", "failed"]
 
 
+class ModelRunFailed(MendableError):
+    """The model did not come to an end that counts."""
+
+    reason = "model"
+
+
 @dataclass(frozen=True, slots=True)
 class EngineEnd:
     """How the thinking of a run ended. `error` says why it `failed`; `attempts` were made."""
@@ -100,3 +106,14 @@ def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: i
             reason="model",
         )
     return EngineEnd("failed", error, account, attempts)
+
+
+def no_end(
+    outcome: str, max_steps: int, otherwise: str = "The model did not come to an end."
+) -> ModelRunFailed:
+    """Why a run of the loop that ended without an error does not count."""
+    why = {
+        "step-limit": f"The model did not come to an end within {max_steps} answers.",
+        "output-limit": "The model wrote more than a run allows.",
+    }.get(outcome, otherwise)
+    return ModelRunFailed(why, next_step="Look at the trace of the run, or try another model.")

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from reverie.agent.account import Account
-from reverie.agent.asking import Asking
+from reverie.agent.asking import Asking, no_end
 from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.agent.messages import TokenUsage, ToolSpec, UserMessage
 from reverie.agent.prompting import prompt_words
@@ -24,7 +24,6 @@ from reverie.agent.tools import FunctionTool, ToolOutcome
 from reverie.agent.trace import Trace, TraceHead
 from reverie.agent.vault import Vault
 from reverie.dream.harvest_extract import LEAST_CONFIDENCE, TEXT_CHARS, Category, Chunk
-from reverie.dream.model_engine import ModelRunFailed
 from reverie.dream.prompts import Fence
 from reverie.runs.limits import Limits, TimedOut
 
@@ -173,11 +172,7 @@ def _require_end(result: AgentResult, proposals: _Proposals) -> None:
         raise result.error
     if result.outcome == "completed" and proposals.said:
         return
-    why = {
-        "step-limit": f"The model did not come to an end within {MAX_STEPS} answers.",
-        "output-limit": "The model wrote more than a run allows.",
-    }.get(result.outcome, "The model did not say what is worth remembering.")
-    raise ModelRunFailed(why, next_step="Look at the trace of the run, or try another model.")
+    raise no_end(result.outcome, MAX_STEPS, "The model did not say what is worth remembering.")
 
 
 def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:

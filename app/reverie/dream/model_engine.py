@@ -11,37 +11,25 @@ Threading: one run, one event loop. Failure: `MendableError` for what a person c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from reverie.agent.account import Account
-from reverie.agent.asking import Asking
+from reverie.agent.asking import Asking, no_end
 from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
+from reverie.agent.memory_tool import memory_spec, memory_tool
 from reverie.agent.messages import TokenUsage, ToolSpec, UserMessage
-from reverie.agent.tools import FunctionTool, ToolOutcome
 from reverie.agent.trace import Trace, TraceHead
 from reverie.agent.vault import Vault
 from reverie.dream.coverage import Trigger
 from reverie.dream.overlay import DreamOverlay
 from reverie.dream.progress import DreamProgress
 from reverie.dream.prompts import Fence, scope_names, system_prompt, task_prompt
-from reverie.errors import MendableError
-from reverie.memory.commands import COMMANDS
 from reverie.runs.guard import Guard
 from reverie.runs.limits import Limits, TimedOut
 
 MAX_STEPS = 32
 _SUMMARY_CHARS = 300
-_TEXT_ARGUMENTS = frozenset(
-    {"file_text", "content", "old_str", "old_string", "new_str", "new_string", "insert_text"}
-)
-
-
-class ModelRunFailed(MendableError):
-    """The model did not come to an end that counts."""
-
-    reason = "model"
 
 
 class ModelEngine:
@@ -83,7 +71,7 @@ class ModelEngine:
             limits.check()
             vault.learn(note.text)
         fence = Fence.random()
-        tool = MemoryTool(guard, fence)
+        tool = memory_tool(guard, memory_tool_spec(guard), fence, budget=guard.rails.budget)
         self._trace = Trace(vault.scrub, clock=self._asking.clock)
         self._timeout_ms = limits.allowed_ms
         watch = _Watch(guard, progress)
@@ -93,7 +81,7 @@ class ModelEngine:
                 provider,
                 system=system_prompt(self._instructions, guard.rails, self._trigger, overlay.caps, fence),
                 messages=[UserMessage(task_prompt(notes, overlay.caps, fence))],
-                tools=[FunctionTool(tool.spec, tool.call, _TEXT_ARGUMENTS, frozenset({"reason"}))],
+                tools=[tool],
                 limits=AgentLimits(MAX_STEPS, limits.deadline),
                 vault=vault,
                 cancelled=partial(_stopped, limits),
@@ -110,55 +98,16 @@ class ModelEngine:
             self._usage = usage if self._usage is None else self._usage + usage
 
 
-class MemoryTool:
-    """The memory commands as a tool of a model."""
-
-    def __init__(self, guard: Guard, fence: Fence) -> None:
-        self._guard = guard
-        self._fence = fence
-        self.spec = memory_tool_spec(guard)
-
-    def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Do it, through the guard."""
-        request = {name: value for name, value in arguments.items() if name != "reason"}
-        answer = self._guard.execute(request, reason=str(arguments.get("reason") or ""))
-        if not answer["success"]:
-            return ToolOutcome(str(answer["error"]), is_error=True)
-        if request.get("command") == "view":
-            return ToolOutcome(self._fence.around(str(answer["output"])))
-        left = f"{self._guard.remaining} of {self._guard.rails.budget} changes are left."
-        return ToolOutcome(f"{answer['output']} {left}", wrote=True)
-
-
 def memory_tool_spec(guard: Guard) -> ToolSpec:
     """The tool as the model is told of it; the scopes are those of the guard."""
-    text, number = {"type": "string"}, {"type": "integer"}
-    return ToolSpec(
-        "memory",
+    return memory_spec(
         f"View and change the notes. Paths begin with {', '.join(scope_names(guard.rails))}. "
         "view: path of a note or directory, optionally offset and limit in lines; a note's lines come with "
         "their numbers and a tab in front, which are not part of it. create: path, file_text; the note must "
         "not exist. str_replace: path, old_str (exact, once in the note), new_str. insert: path, insert_line "
         "(0 is before the first line), insert_text. delete: path of a note or directory. rename: old_path, "
         "new_path, inside one scope.",
-        {
-            "type": "object",
-            "properties": {
-                "command": {"type": "string", "enum": sorted(COMMANDS)},
-                "path": text,
-                "file_text": text,
-                "old_str": text,
-                "new_str": text,
-                "insert_line": number,
-                "insert_text": text,
-                "old_path": text,
-                "new_path": text,
-                "offset": number,
-                "limit": number,
-                "reason": {**text, "description": "One short sentence: why this change."},
-            },
-            "required": ["command"],
-        },
+        {"type": "string", "description": "One short sentence: why this change."},
     )
 
 
@@ -198,16 +147,8 @@ def _summary(result: AgentResult, guard: Guard) -> str:
         raise TimedOut
     if result.error is not None:
         raise result.error
-    if result.outcome == "step-limit":
-        raise ModelRunFailed(
-            f"The model did not come to an end within {MAX_STEPS} answers.",
-            next_step="Look at the trace of the run, or try another model.",
-        )
-    if result.outcome == "output-limit":
-        raise ModelRunFailed(
-            "The model wrote more than a run allows.",
-            next_step="Look at the trace of the run, or try another model.",
-        )
+    if result.outcome in ("step-limit", "output-limit"):
+        raise no_end(result.outcome, MAX_STEPS)
     lines = [" ".join(line.split()) for line in result.text.splitlines() if line.strip()]
     if lines:
         return lines[-1][:_SUMMARY_CHARS]

@@ -17,14 +17,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reverie.agent.account import Account
-from reverie.agent.asking import Asking
+from reverie.agent.asking import Asking, no_end
 from reverie.agent.loop import AgentEvent, AgentLimits, AgentResult, run_agent
-from reverie.agent.messages import TokenUsage, ToolSpec, UserMessage
-from reverie.agent.tools import FunctionTool, Tool, ToolOutcome
+from reverie.agent.memory_tool import memory_spec, memory_tool
+from reverie.agent.messages import TokenUsage, UserMessage
+from reverie.agent.tools import Tool
 from reverie.agent.trace import Trace, TraceHead
 from reverie.agent.vault import Vault
-from reverie.errors import MendableError, StoreError
-from reverie.memory.commands import COMMANDS
+from reverie.errors import StoreError
 from reverie.rollouts.items import items_of, prompt_text
 from reverie.rollouts.prompts import (
     Evidence,
@@ -50,16 +50,14 @@ from reverie.transcripts.reading import Reading
 TRACE_STEPS, TRACE_TOKENS = 2, 16_384
 HANDBOOK_STEPS = 48
 _SUMMARY_CHARS = 300
-_TOKEN = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
-_TEXT_ARGUMENTS = frozenset(
-    {"file_text", "content", "old_str", "old_string", "new_str", "new_string", "insert_text"}
+_TOOL = (
+    "View and change the memory of this directory. Paths begin with /memories/project/. "
+    "view: path of a file or directory, optionally offset and limit in lines; lines come with their "
+    "numbers and a tab in front, which are not part of them. create: path, file_text; the file must not "
+    "exist. str_replace: path, old_str (exact, once in the file), new_str. insert: path, insert_line (0 "
+    "is before the first line), insert_text. delete: path. rename: old_path, new_path."
 )
-
-
-class ModelRunFailed(MendableError):
-    """The model did not come to an end that counts."""
-
-    reason = "model"
+_TOKEN = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
 
 
 class _Talk:
@@ -171,7 +169,7 @@ class ModelStageOne(_Talk):
             answer_schema=ANSWER_SCHEMA,
         )
         if result.outcome != "completed":
-            raise _no_end(result.outcome, TRACE_STEPS)
+            raise no_end(result.outcome, TRACE_STEPS)
         answer = parse_answer(result.text)
         # What a placeholder stands for is a secret, which no memory holds.
         output = StageOneOutput(_TOKEN.sub(REDACTED, answer.trace), _TOKEN.sub(REDACTED, answer.summary))
@@ -196,60 +194,15 @@ class ModelStageTwo(_Talk):
             limits.check()
             self._vault.learn(trace.text)
 
-        def call(arguments: Mapping[str, Any]) -> ToolOutcome:
-            request = {name: value for name, value in arguments.items() if name != "reason"}
-            answer = guard.execute(request, reason=str(arguments.get("reason") or ""))
-            if not answer["success"]:
-                return ToolOutcome(str(answer["error"]), is_error=True)
-            if request.get("command") == "view":
-                return ToolOutcome(marks.around(str(answer["output"])))
-            left = f"{guard.remaining} of {guard.rails.budget} changes are left."
-            return ToolOutcome(f"{answer['output']} {left}", wrote=True)
-
         result = await self._ask(
             limits,
             AgentLimits(HANDBOOK_STEPS, limits.deadline),
             tell,
             system=consolidation_system(guard, staging, marks),
             task=consolidation_task(staging, marks),
-            tools=[FunctionTool(_memory_tool(), call, _TEXT_ARGUMENTS, frozenset({"reason"}))],
+            tools=[memory_tool(guard, memory_spec(_TOOL), marks, budget=guard.rails.budget)],
         )
         if result.outcome != "completed":
-            raise _no_end(result.outcome, HANDBOOK_STEPS)
+            raise no_end(result.outcome, HANDBOOK_STEPS)
         lines = [" ".join(line.split()) for line in result.text.splitlines() if line.strip()]
         return lines[-1][:_SUMMARY_CHARS] if lines else "The handbook was written."
-
-
-def _memory_tool() -> ToolSpec:
-    text, number = {"type": "string"}, {"type": "integer"}
-    return ToolSpec(
-        "memory",
-        "View and change the memory of this directory. Paths begin with /memories/project/. "
-        "view: path of a file or directory, optionally offset and limit in lines; lines come with their "
-        "numbers and a tab in front, which are not part of them. create: path, file_text; the file must not "
-        "exist. str_replace: path, old_str (exact, once in the file), new_str. insert: path, insert_line (0 "
-        "is before the first line), insert_text. delete: path. rename: old_path, new_path.",
-        {
-            "type": "object",
-            "properties": {
-                "command": {"type": "string", "enum": sorted(COMMANDS)},
-                **dict.fromkeys(
-                    (
-                        *("path", "file_text", "old_str", "new_str", "insert_text", "old_path", "new_path"),
-                        "reason",
-                    ),
-                    text,
-                ),
-                **dict.fromkeys(("insert_line", "offset", "limit"), number),
-            },
-            "required": ["command"],
-        },
-    )
-
-
-def _no_end(outcome: str, steps: int) -> ModelRunFailed:
-    why = {
-        "step-limit": f"The model did not come to an end within {steps} answers.",
-        "output-limit": "The model wrote more than a run allows.",
-    }.get(outcome, "The model did not come to an end.")
-    return ModelRunFailed(why, next_step="Look at the trace of the run, or try another model.")

@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from helpers.benches import NOW
-from reverie.agent.asking import Asking
+from reverie.agent.asking import Asking, ModelRunFailed
 from reverie.agent.messages import AssistantMessage, TokenUsage, ToolCall, Turn
 from reverie.agent.provider import ModelRequest, ProviderError, StreamProgress
 from reverie.dream.harvest_extract import Checked, Chunk, Said
 from reverie.dream.harvest_model import ModelExtractor
-from reverie.dream.model_engine import ModelRunFailed
 from reverie.errors import MendableError
 from reverie.runs.limits import Cancelled, Limits, TimedOut
 
