@@ -1,9 +1,8 @@
 """The text of a transcript: entries below each other, each with a line that says who and when; tool calls,
 reasoning and what the agent put in are folded to that line.
 
-What is folded is not in the document, so a long transcript costs what is shown of it. Blocks carry the number
-of their entry as user state and are in order, so an entry is found by halving. Texts are untrusted: plain,
-and made safe by `entries`.
+What is folded is not in the document, so a long transcript costs what is shown of it. `reader_blocks` knows
+where an entry stands in it. Texts are untrusted: plain, and made safe by `entries`.
 
 Threading: GUI thread; no file is read here.
 """
@@ -19,8 +18,6 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QTextBlock,
-    QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
@@ -31,6 +28,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 from reverie.transcripts.reading import Message
 from reverie.ui.theme import UNIT, theme_of
 from reverie.ui.transcripts.entries import CLOSED, OPEN, EntryStyle
+from reverie.ui.transcripts.reader_blocks import EntryBlocks, begins, carried, carry, goes_on
 
 _STRIPE = 3
 _MARGIN = 14
@@ -54,6 +52,7 @@ class ReaderText(QPlainTextEdit):
         self._all = False
         self._telling = True
         self._marked = -1
+        self._blocks = EntryBlocks(self.document())
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setTextInteractionFlags(_FLAGS.TextSelectableByMouse | _FLAGS.TextSelectableByKeyboard)
@@ -118,7 +117,7 @@ class ReaderText(QPlainTextEdit):
             return
         place = self._place()
         self._telling = False
-        kept = _state_of(self.document().firstBlock())
+        kept = carried(self.document().firstBlock())
         cursor = QTextCursor(self.document())
         cursor.beginEditBlock()
         cursor.insertBlock()
@@ -128,7 +127,7 @@ class ReaderText(QPlainTextEdit):
                 cursor.insertBlock()
             self._insert(cursor, message)
         cursor.endEditBlock()
-        _give_state(cursor.block().next(), kept)
+        carry(cursor.block().next(), kept)
         self._messages[:0] = messages
         self._return_to(place)
         self._telling = True
@@ -185,7 +184,7 @@ class ReaderText(QPlainTextEdit):
         self.verticalScrollBar().setValue(place)
         self._telling = True
         caret = self.textCursor()
-        caret.setPosition(self._block_of(message.number).position())
+        caret.setPosition(self._blocks.first_of(message.number).position())
         self.setTextCursor(caret)
 
     # Places
@@ -196,7 +195,7 @@ class ReaderText(QPlainTextEdit):
 
     def go_to(self, number: int) -> None:
         """The caret at the beginning of an entry, which is scrolled near the top."""
-        block = self._block_of(number)
+        block = self._blocks.first_of(number)
         caret = self.textCursor()
         caret.setPosition(block.position())
         self.setTextCursor(caret)
@@ -215,7 +214,7 @@ class ReaderText(QPlainTextEdit):
         """Show the words in one entry, and all of them coloured; False if they are not in it (any more in
         that direction)."""
         flags = QTextDocument.FindFlag.FindBackward if back else QTextDocument.FindFlag(0)
-        block = self._block_of(number)
+        block = self._blocks.first_of(number)
         caret = self.textCursor()
         inside = caret.block().userState() == number and self._marked == number
         if not inside:
@@ -248,14 +247,8 @@ class ReaderText(QPlainTextEdit):
 
     def _insert(self, cursor: QTextCursor, message: Message) -> None:
         """One entry from the cursor on, which stands in an empty block."""
-        for number, (text, format_, back) in enumerate(
-            self._entries.lines(message, unfolded=self.is_unfolded(message))
-        ):
-            if number:
-                cursor.insertBlock()
-            cursor.setBlockFormat(back)
-            cursor.insertText(text, format_)
-            cursor.block().setUserState(message.number)
+        lines = self._entries.lines(message, unfolded=self.is_unfolded(message))
+        self._blocks.write(cursor, message.number, lines)
 
     def _write_over(self, cursor: QTextCursor, message: Message) -> None:
         cursor.beginEditBlock()
@@ -267,60 +260,27 @@ class ReaderText(QPlainTextEdit):
         """Let go of the entries from `start` to before `end`."""
         if start >= end or not self._messages:
             return
-        first, last = self.first, self.end
-        begin = self._block_of(start)
-        cursor = QTextCursor(begin)
-        if end < last:
-            following = self._block_of(end)
-            kept, place = _state_of(following), begin.position()
-            cursor.setPosition(following.position(), QTextCursor.MoveMode.KeepAnchor)
-            cursor.removeSelectedText()
-            _give_state(self.document().findBlock(place), kept)
-        else:
-            before = begin.previous()
-            cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
-            cursor.removeSelectedText()
-            if before.isValid():
-                kept = _state_of(before)
-                cursor.deletePreviousChar()  # the break before it
-                _give_state(cursor.block(), kept)
+        first = self.first
+        self._blocks.remove(start, end if end < self.end else None)
         del self._messages[start - first : end - first]
 
-    # Finding blocks
-
-    def _block_of(self, number: int) -> QTextBlock:
-        """The first block of an entry."""
-        document = self.document()
-        low, high = 0, document.blockCount() - 1
-        while low < high:
-            middle = (low + high) // 2
-            if document.findBlockByNumber(middle).userState() < number:
-                low = middle + 1
-            else:
-                high = middle
-        return document.findBlockByNumber(low)
+    # Places on screen
 
     def _cursor_of(self, number: int) -> QTextCursor:
         """A cursor that selects an entry, without the break behind it."""
-        block = self._block_of(number)
-        cursor = QTextCursor(block)
-        if number + 1 < self.end:
-            cursor.setPosition(self._block_of(number + 1).position() - 1, QTextCursor.MoveMode.KeepAnchor)
-        else:
-            cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
-        return cursor
+        return self._blocks.select(number, last=number + 1 >= self.end)
 
     def _place(self) -> tuple[int, int]:
         """The entry at the top, and how many lines of it are above."""
         block = self.firstVisibleBlock()
         number = block.userState()
         top = self.verticalScrollBar().value()
-        return number, top - self._block_of(number).firstLineNumber() if self.holds(number) else 0
+        return number, top - self._blocks.first_of(number).firstLineNumber() if self.holds(number) else 0
 
     def _return_to(self, place: tuple[int, int]) -> None:
         number, lines = place
         if self.holds(number):
-            self.verticalScrollBar().setValue(self._block_of(number).firstLineNumber() + lines)
+            self.verticalScrollBar().setValue(self._blocks.first_of(number).firstLineNumber() + lines)
 
     def _on_scrolled(self, value: int) -> None:
         if not self._telling or not self._messages:
@@ -347,8 +307,7 @@ class ReaderText(QPlainTextEdit):
         cursor = self.cursorForPosition(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and not self.textCursor().hasSelection():
             block = cursor.block()
-            head = not block.previous().isValid() or block.previous().userState() != block.userState()
-            if head and block.text().startswith((CLOSED, OPEN)):
+            if begins(block) and block.text().startswith((CLOSED, OPEN)):
                 self.toggle(block.userState())
 
     # Colours
@@ -374,7 +333,7 @@ class ReaderText(QPlainTextEdit):
         """Every occurrence that is on screen or near it."""
         theme = theme_of(self.palette())
         found: list[QTextEdit.ExtraSelection] = []
-        cursor = QTextCursor(self._block_of(self._marked))
+        cursor = QTextCursor(self._blocks.first_of(self._marked))
         end = self._cursor_of(self._marked).selectionEnd()
         while len(found) < 200:
             cursor = self.document().find(needle, cursor)
@@ -398,22 +357,7 @@ class ReaderText(QPlainTextEdit):
             if self.holds(number):
                 message = self.message(number)
                 color = self._entries.stripe(message)
-                if color is not None and (block.text() or self._continues(block)):
+                if color is not None and (block.text() or goes_on(block)):
                     stripe = QRect(UNIT, int(area.top()), _STRIPE, int(area.height()) + 1)
                     painter.fillRect(stripe, QColor(color))
             block = block.next()
-
-    @staticmethod
-    def _continues(block: QTextBlock) -> bool:
-        following = block.next()
-        return following.isValid() and following.userState() == block.userState()
-
-
-def _state_of(block: QTextBlock) -> tuple[int, QTextBlockFormat]:
-    """What Qt may lose of a block when blocks are joined or split."""
-    return block.userState(), block.blockFormat()
-
-
-def _give_state(block: QTextBlock, kept: tuple[int, QTextBlockFormat]) -> None:
-    QTextCursor(block).setBlockFormat(kept[1])
-    block.setUserState(kept[0])
