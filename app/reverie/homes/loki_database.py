@@ -97,9 +97,9 @@ def _lines(memory: Path, found: dict[str, list[Any]]) -> Iterator[str]:
         if also:
             yield f"{len(also)} of these stand in the files, too, word for word, and are told there."
         if table == "patterns" and own:
-            yield from ("", _told_as("semantic/patterns.json", {"patterns": own}))
+            yield from ("", _below_heading(_told_as("semantic/patterns.json", {"patterns": own})))
         elif table == "timeline_actions" and own:
-            yield from ("", _told_as("timeline.json", {"recent_actions": own}))
+            yield from ("", _below_heading(_told_as("timeline.json", {"recent_actions": own})))
         else:
             folder = "skills/x.json" if table == "skills" else "episodic/x/y.json"
             for each in own:
@@ -110,6 +110,11 @@ def _told_as(rel: str, record: Any) -> str:
     """As the file of this name would be told, its headings one level deeper."""
     text = rendered(rel, json.dumps(record).encode()) or ""
     return "\n".join(f"#{line}" if line.startswith("#") else line for line in text.splitlines())
+
+
+def _below_heading(text: str) -> str:
+    """Without the first heading, in whose place the table's own stands."""
+    return text.partition("\n")[2].strip("\n")
 
 
 def _in_files(memory: Path) -> dict[str, dict[str, Any]]:

@@ -68,6 +68,7 @@ def test_its_records_are_told_as_those_of_files_and_each_once(
     assert text.count("1 of these stand in the files, too") == 2
     for line in ("## Stand alone", "### Avoid: DbError", "## Skill: Mend it", "1. look"):
         assert line in text.splitlines()
+    assert text.count("# Patterns\n") == 1
     assert "Publish the timetable" not in text
     assert "IterationError\n" not in text.replace("When encountering: IterationError", "")
     assert contents(maker.store) == before
