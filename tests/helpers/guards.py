@@ -44,6 +44,8 @@ def _inside(path: Any) -> bool:
     """Whether a write to `path` is fine. Descriptors and relative names are (the module's known limits)."""
     if not isinstance(path, (str, bytes, os.PathLike)):
         return True
+    if isinstance(path, str) and path.startswith(_allowed) and ".." not in path:
+        return True  # nearly always; this is asked a hundred thousand times
     name = os.path.normpath(os.fsdecode(path))
     if not Path(name).is_absolute():
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,18 @@ LIMIT_MS = 30_000
 """Only a failing test waits for it."""
 
 
+@cache
+def _icons() -> Icons:
+    """They are drawn once for all windows of a process, as the program does."""
+    return Icons()
+
+
 class Windows:
     """Opens windows of one profile and closes them all at the end."""
 
     def __init__(self, qtbot: Any, directory: Path) -> None:
         self._qtbot = qtbot
-        self._icons = Icons()
+        self._icons = _icons()
         self._open: list[MainWindow] = []
         self.profile = Profile.under(directory / "profile")
 
