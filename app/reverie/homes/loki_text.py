@@ -30,72 +30,21 @@ from reverie.homes.loki_records import (
 _SHOWN_OF_BROKEN = 64 << 10
 _DEEPEST = 6
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_TOLD_OF_EPISODE = frozenset(
-    [
-        "id",
-        "task_id",
-        "timestamp",
-        "duration_seconds",
-        "agent",
-        "context",
-        "action_log",
-        "outcome",
-        "errors_encountered",
-        "phase",
-        "goal",
-        "artifacts_produced",
-        "git_commit",
-        "tokens_used",
-        "files_read",
-        "files_modified",
-        "importance",
-        "access_count",
-        "last_accessed",
-        "_namespace",
-    ]
-)
-_TOLD_OF_PATTERN = frozenset(
-    [
-        "id",
-        "pattern",
-        "category",
-        "conditions",
-        "correct_approach",
-        "incorrect_approach",
-        "confidence",
-        "source_episodes",
-        "usage_count",
-        "links",
-        "importance",
-        "access_count",
-        "last_used",
-        "last_accessed",
-        "created_at",
-        "updated_at",
-        "_namespace",
-        "description",
-        "what_fails",
-        "why",
-        "prevention",
-    ]
-)
-_TOLD_OF_SKILL = frozenset(
-    [
-        "id",
-        "name",
-        "description",
-        "prerequisites",
-        "steps",
-        "common_errors",
-        "exit_criteria",
-        "importance",
-        "access_count",
-        "example_usage",
-        "last_accessed",
-        "created_at",
-        "_namespace",
-    ]
-)
+_TOLD_OF_EPISODE = frozenset([
+    "id", "task_id", "timestamp", "duration_seconds", "agent", "context", "action_log", "outcome",
+    "errors_encountered", "phase", "goal", "artifacts_produced", "git_commit", "tokens_used",
+    "files_read", "files_modified", "importance", "access_count", "last_accessed", "_namespace"
+])  # fmt: skip
+_TOLD_OF_PATTERN = frozenset([
+    "id", "pattern", "category", "conditions", "correct_approach", "incorrect_approach",
+    "confidence", "source_episodes", "usage_count", "links", "importance", "access_count",
+    "last_used", "last_accessed", "created_at", "updated_at", "_namespace", "description",
+    "what_fails", "why", "prevention"
+])  # fmt: skip
+_TOLD_OF_SKILL = frozenset([
+    "id", "name", "description", "prerequisites", "steps", "common_errors", "exit_criteria",
+    "importance", "access_count", "example_usage", "last_accessed", "created_at", "_namespace"
+])  # fmt: skip
 _OUTCOMES = {"success": "succeeded", "failure": "failed", "partial": "partly done"}
 
 
