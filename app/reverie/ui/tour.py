@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reverie.services.views import ConsentView
-    from reverie.ui.jobs import JobControl
     from reverie.ui.main_window import MainWindow
 
 LIMIT_S = 150
@@ -30,7 +28,6 @@ FOLLOW_MS = 10_000
 WIDE = (1240, 780)
 NARROW = (375, 760)
 SERVER = '[providers.ollama]\nbase_url = "http://gpu.example:11434/v1"\n'
-MODEL = "ollama:qwen3:8b"
 _READABLE = 20_000
 
 
@@ -145,31 +142,9 @@ class Guide:
         return is_loaded(self._window) and session is not None and session.keeper.ready
 
     def _choose(self) -> None:
-        """A preview, with something left out of it that something else needs."""
-        from PySide6.QtCore import Qt
+        from reverie.ui.tour_runs import show_choices
 
-        dreams = self._window.tab.dreams
-        dreams.preview()
-        self._wait("the preview", lambda: not dreams.jobs.running)
-        if "review" not in self._window.tab.footer.panel.result.keys:
-            return
-        self._window.tab.footer.panel.result.button("review").click()
-        self._wait("the review", lambda: dreams.review_dialog is not None and dreams.review_dialog.is_read)
-        dialog = dreams.review_dialog
-        if dialog is None or dialog.pane.choices is None:
-            return
-        tree = dialog.pane.tree
-        merges = [group for group in dialog.pane.choices.view.groups if len(group.files) > 1]
-        for part, item in tree.parts():
-            receives = part.file is not None and part.file.verb != "delete" and part.hunk is None
-            if receives and part.group in merges[:1]:
-                item.setCheckState(0, Qt.CheckState.Unchecked)
-                break
-        stays = [item for part, item in tree.parts() if part.file and part.file.path in tree.blocked]
-        if stays:
-            tree.setCurrentItem(stays[0])
-        self._picture("2-choices", dialog)
-        dialog.close()
+        show_choices(self._window, self._picture, self._wait)
 
     def _consolidate(self) -> None:
         """Press the button; then the rows must follow by themselves."""
@@ -207,14 +182,9 @@ class Guide:
         show_editor(self._window, self._picture, self._wait, NARROW)
 
     def _review(self) -> None:
-        dreams = self._window.tab.dreams
-        if "review" not in self._window.tab.footer.panel.result.keys:
-            return
-        self._window.tab.footer.panel.result.button("review").click()
-        self._wait("the review", lambda: dreams.review_dialog is not None and dreams.review_dialog.is_read)
-        if dreams.review_dialog is not None:
-            self._picture("4-review", dreams.review_dialog)
-            dreams.review_dialog.close()
+        from reverie.ui.tour_runs import show_review
+
+        show_review(self._window, self._picture, self._wait)
 
     def _begin_with_a_sibling(self) -> None:
         """A workspace whose project has another one, so that what they share can be shown."""
@@ -296,46 +266,14 @@ class Guide:
             control.dialog.reject()
 
     def _consent(self) -> None:
-        """What would be asked before memories went to another machine."""
-        from reverie.ui.consent import ConsentDialog
+        from reverie.ui.tour_runs import show_consent
 
-        session = self._window.session
-        if session is None or session.context is None:
-            return
-        workbench, context = session.workbench, session.context
-        asked: list[ConsentView | None] = []
-        models = workbench.models
-        self._window.lanes.scan.submit(
-            "ask for consent", lambda _control: models.consent_needed(context, MODEL), done=asked.append
-        )
-        self._wait("what would be sent", lambda: bool(asked))
-        if asked[0] is not None:
-            dialog = ConsentDialog(asked[0], MODEL, self._window)
-            dialog.show()
-            self._picture("11-consent", dialog)
-            dialog.close()
+        show_consent(self._window, self._picture, self._wait)
 
     def _cost(self) -> None:
-        """The footer after a model's run, as its record would have it."""
-        from dataclasses import replace
+        from reverie.ui.tour_runs import show_cost
 
-        from reverie.homes.scopes import Scope
-
-        session, footer = self._window.session, self._window.tab.footer
-        if session is None:
-            return
-        store = session.workbench.parts.runs
-
-        def note(_control: JobControl) -> None:
-            newest = next(record for record in store.all() if record.kind == "dream" and not record.dry_run)
-            usage = {"inputTokens": 41_200, "outputTokens": 2_900}
-            details = {**newest.details, "costUsd": 0.17}
-            store.save(replace(newest, engine=MODEL, usage=usage, details=details))
-
-        noted: list[None] = []
-        self._window.lanes.scan.submit("note a cost", note, done=noted.append)
-        self._wait("the cost", lambda: "0.17" in footer.rows[Scope.GLOBAL].words.note)
-        self._picture("12-cost", footer)
+        show_cost(self._window, self._picture, self._wait)
 
     def _traces(self) -> None:
         from reverie.ui.tour_traces import show_traces
