@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from reverie.clock import Clock, fixed_clock, system_clock
-from reverie.profile import Profile
 
 if TYPE_CHECKING:
     from reverie.homes.scopes import ScopeContext
+    from reverie.profile import Profile
     from reverie.services.parts import HomeParts
 
 
@@ -19,8 +20,15 @@ class Session:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self.as_json: bool = arguments.json
-        self.profile = Profile.under(arguments.profile) if arguments.profile else Profile.default()
         self.clock: Clock = system_clock if arguments.now is None else fixed_clock(arguments.now)
+
+    @cached_property
+    def profile(self) -> Profile:
+        # Late: a command that an agent's runner waits for needs none, and looking for it costs time.
+        from reverie.profile import Profile
+
+        given = self.arguments.profile
+        return Profile.under(given) if given else Profile.default()
 
     def home(self, clock: Clock | None = None) -> HomeParts:
         from reverie.cli.context import the_home
