@@ -1856,14 +1856,6 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <source>About Reverie</source>
-        <translation>Über Reverie</translation>
-    </message>
-    <message>
-        <source>Live</source>
-        <translation>Live</translation>
-    </message>
-    <message>
         <source>Memory</source>
         <translation>Notizen</translation>
     </message>
@@ -1872,34 +1864,12 @@
         <translation>Nicht alles konnte gespeichert werden; das Fenster bleibt offen.</translation>
     </message>
     <message>
-        <source>Not watching</source>
-        <translation>Keine Beobachtung</translation>
-    </message>
-    <message>
-        <source>Nothing is orphaned in this home.</source>
-        <translation>In diesem Home ist nichts verwaist.</translation>
-    </message>
-    <message>
-        <source>Polling</source>
-        <translation>Abfrage</translation>
-    </message>
-    <message>
-        <source>Reverie {version}
-A desktop memory browser for coding agents.</source>
-        <translation>Reverie {version}
-Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
-    </message>
-    <message>
         <source>There is no workspace {id} in this home.</source>
         <translation>In diesem Home gibt es keinen Workspace {id}.</translation>
     </message>
     <message>
         <source>This home could not be opened</source>
         <translation>Dieses Home konnte nicht geöffnet werden</translation>
-    </message>
-    <message>
-        <source>{events} changes came by event, {rescans} by full scan.</source>
-        <translation>{events} Änderungen kamen als Ereignis, {rescans} durch volles Lesen.</translation>
     </message>
     <message>
         <source>{place} – {home}</source>
@@ -4114,6 +4084,25 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>WatchLabel</name>
+    <message>
+        <source>Live</source>
+        <translation>Live</translation>
+    </message>
+    <message>
+        <source>Not watching</source>
+        <translation>Keine Beobachtung</translation>
+    </message>
+    <message>
+        <source>Polling</source>
+        <translation>Abfrage</translation>
+    </message>
+    <message>
+        <source>{events} changes came by event, {rescans} by full scan.</source>
+        <translation>{events} Änderungen kamen als Ereignis, {rescans} durch volles Lesen.</translation>
+    </message>
+</context>
+<context>
     <name>Welcome</name>
     <message>
         <source>&amp;Close</source>
@@ -4186,6 +4175,23 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{kind}: {root}</source>
         <translation>{kind}: {root}</translation>
+    </message>
+</context>
+<context>
+    <name>WindowDeeds</name>
+    <message>
+        <source>About Reverie</source>
+        <translation>Über Reverie</translation>
+    </message>
+    <message>
+        <source>Nothing is orphaned in this home.</source>
+        <translation>In diesem Home ist nichts verwaist.</translation>
+    </message>
+    <message>
+        <source>Reverie {version}
+A desktop memory browser for coding agents.</source>
+        <translation>Reverie {version}
+Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>

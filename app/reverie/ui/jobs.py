@@ -281,6 +281,9 @@ class Lanes:
     def all(self) -> tuple[Lane, ...]:
         return (self.scan, self.history, self.consolidator)
 
+    def busy(self) -> bool:
+        return any(lane.busy for lane in self.all())
+
 
 # Lanes whose thread would not end: collecting a running QThread aborts the process.
 _stuck: list[Lane] = []

@@ -1,6 +1,7 @@
 """The window: homes at the left, tabs in the middle, what the watcher does at the bottom.
 
-Owns the lanes, the sessions and the action registry; every action of the registry is a slot here. Painted
+Owns the lanes, the sessions and the action registry; every action of the registry is a slot here or in
+`window_deeds`, and `window_layout` puts the parts in their places. Painted
 before anything is opened: `start` begins the work once the window is on screen. Begun unfurnished it shows
 the names of the first memories (`first_look`) while the modules of its parts are imported: those are named
 inside methods here. Until `furnished` it has no parts. Closing goes in stages:
@@ -11,13 +12,12 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QPaintEvent
-from PySide6.QtWidgets import QLabel, QMainWindow, QStackedWidget, QTabWidget, QWidget
+from PySide6.QtWidgets import QTabWidget
 
 from reverie.clock import Clock
 from reverie.errors import MendableError
@@ -26,40 +26,28 @@ from reverie.ui.collector import Collector
 from reverie.ui.first_look import FirstLook
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane, Lanes
-from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.theme import GAP
+from reverie.ui.shown import visible
+from reverie.ui.window_deeds import WindowDeeds
+from reverie.ui.window_wishes import Beginning as Beginning
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.helper.process import Helper
     from reverie.services.search import Hit
-    from reverie.ui.palette import Entry
     from reverie.ui.picker import Place
     from reverie.ui.session import HomeSession
     from reverie.ui.single_instance import Wish
+    from reverie.ui.stacking import StackingSplitter
 
 log = logging.getLogger("reverie.window")
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """What to open first. Without homes: those that are found; with `and_found` those as well. `demo` is
-    where the demo copy may be put. `helper`: heavy work is done by a process of its own."""
-
-    homes: tuple[Path, ...] = ()
-    workspace: str = ""
-    demo: Path | None = None
-    open_demo: bool = False
-    and_found: bool = False
-    watching: bool = True
-    helper: bool = False
-
-
-class MainWindow(QMainWindow):
+class MainWindow(WindowDeeds):
     """`shown_in_full()`: a selection is on screen, footer included. `furnished()`: its parts are there."""
 
     shown_in_full = Signal()
     furnished = Signal()
+    splitter: StackingSplitter
 
     def __init__(
         self, profile: Profile, clock: Clock, icons: Icons, beginning: Beginning, *, furnish: bool = True
@@ -77,11 +65,10 @@ class MainWindow(QMainWindow):
         self._gave_up = False
         self._started = False
         self._opening_failed = False
-        self._close_when_saved = False
         self._closed = False
         self._helper: Helper | None = None
         self.lanes = Lanes(Lane("scan", self), Lane("history", self), Lane("consolidator", self))
-        self._collector = Collector(self, self._is_busy)
+        self._collector = Collector(self, self.lanes.busy)
         for lane in self.lanes.all():
             lane.unclaimed.connect(self._on_unclaimed)
         self.setWindowTitle("Reverie[*]")
@@ -96,7 +83,9 @@ class MainWindow(QMainWindow):
         from reverie.ui.memory.tab import MemoryTab
         from reverie.ui.open_homes import OpenHomes
         from reverie.ui.picker import Picker
+        from reverie.ui.save_first import SaveFirst
         from reverie.ui.settings_control import SettingsControl
+        from reverie.ui.window_layout import WatchLabel, lay_out
 
         icons, clock, profile, beginning = self._icons, self._clock, self._profile, self._beginning
         self._now = Situation()
@@ -116,56 +105,14 @@ class MainWindow(QMainWindow):
         )
         self.late = LateTabs(self.tabs, self.statusBar(), around)
         self.settings = SettingsControl(icons, self)
-        self.watch_label = QLabel()
+        self.watch_label = WatchLabel()
         self.actions_ = Actions(self, icons)
-        self._lay_out()
+        self._save_first = SaveFirst(self)
+        lay_out(self)
         self._connect()
         self._is_furnished = True
         self._follow()
         self.furnished.emit()
-
-    def _lay_out(self) -> None:
-        from PySide6.QtCore import Qt
-
-        from reverie.ui.actions import MENUS, translated
-        from reverie.ui.stacking import StackingSplitter
-
-        self.tabs.setDocumentMode(True)
-        self.tabs.setTabBarAutoHide(True)
-        self.splitter = StackingSplitter(narrow=560, above=112)
-        self.splitter.setHandleWidth(5)
-        self.splitter.addWidget(self.picker)
-        self.splitter.addWidget(self.tabs)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([220, 1020])
-        self.splitter.setCollapsible(1, False)
-        self.picker.setMinimumWidth(120)
-        self._put_in_place()
-        self.watch_label.setContentsMargins(GAP, 0, GAP, 0)
-        self.watch_label.setTextFormat(Qt.TextFormat.PlainText)
-        self.statusBar().addPermanentWidget(self.watch_label)
-        self.statusBar().setSizeGripEnabled(False)
-        for key, title in MENUS:
-            menu = self.menuBar().addMenu(translated(title))
-            menu.setToolTipsVisible(True)
-            self.actions_.fill_menu(menu, self.actions_.menu_ids(key))
-        self.tab.set_actions(self.actions_)
-        QWidget.setTabOrder(self.picker, self.tab.search.field)
-        QWidget.setTabOrder(self.tab.search.field, self.tab.tree)
-        QWidget.setTabOrder(self.tab.tree, self.tab.footer.button)
-        QWidget.setTabOrder(self.tab.footer.button, self.tab.pane.text)
-
-    def _put_in_place(self) -> None:
-        """The parts take the window's room; after a first look, once they have something to show."""
-        first = self.takeCentralWidget()
-        if first is None:
-            self.setCentralWidget(self.splitter)
-            return
-        pages = QStackedWidget()
-        pages.addWidget(first)
-        pages.addWidget(self.splitter)
-        self.setCentralWidget(pages)
-        pages.show()
 
     @Slot()
     def _reveal(self) -> None:
@@ -277,15 +224,12 @@ class MainWindow(QMainWindow):
 
     def _pick_in(self, session: HomeSession) -> None:
         """Select the workspace asked for, else the one used last, else the first, else the home itself."""
-        home = session.info.id
+        from reverie.ui.picking import has_workspace, pick_first
+
         asked = self._beginning.workspace
-        if asked and asked not in {workspace.id for workspace in session.info.contents.workspaces()}:
+        if asked and not has_workspace(session, asked):
             self.say(self.tr("There is no workspace {id} in this home.").format(id=asked))
-        for wanted in (asked, session.recent_workspace):
-            if wanted and self.picker.pick(home, workspace_id=wanted):
-                return
-        if not self.picker.pick(home):
-            self.picker.pick_home(home)
+        pick_first(self.picker, session, asked)
 
     @Slot(str, object)
     def _on_open_failed(self, path: str, error: MendableError) -> None:
@@ -338,10 +282,9 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_place_wanted(self, hit: Hit) -> None:
         """A search result stands elsewhere: show the place, and the tab opens it there."""
-        if hit.workspace_id and self.picker.pick(hit.home_id, workspace_id=hit.workspace_id):
-            return
-        if not hit.project_path or not self.picker.pick_project(hit.home_id, hit.project_path):
-            self.picker.pick_home(hit.home_id)
+        from reverie.ui.picking import pick_hit
+
+        pick_hit(self.picker, hit)
 
     def _take_session(self, session: HomeSession) -> None:
         if self._session is not None:
@@ -368,30 +311,13 @@ class MainWindow(QMainWindow):
 
     # What is going on
 
-    def _is_busy(self) -> bool:
-        return any(lane.busy for lane in self.lanes.all())
-
-    @Slot(str)
-    def say(self, sentence: str) -> None:
-        """A sentence in the status bar, until the next one."""
-        self.statusBar().showMessage(visible(sentence))
-
     @Slot(object)
     def _on_unclaimed(self, error: MendableError) -> None:
         self.say(str(error))
 
     @Slot(object)
     def _on_watch(self, state: WatchState) -> None:
-        text = {
-            "events": self.tr("Live"),
-            "polling": self.tr("Polling"),
-            "stopped": self.tr("Not watching"),
-        }.get(state.mode, visible(state.mode))
-        self.watch_label.setText(text)
-        facts = self.tr("{events} changes came by event, {rescans} by full scan.").format(
-            events=state.delivered_events, rescans=state.delivered_rescans
-        )
-        self.watch_label.setToolTip(as_tooltip(state.message, facts))
+        self.watch_label.show_state(state)
         if state.message:
             self.say(state.message)
 
@@ -408,8 +334,7 @@ class MainWindow(QMainWindow):
         self.actions_["view.picker"].setChecked(not self.picker.isHidden())
         self.actions_["services.pause"].setChecked(self.late.paused)
         self.setWindowModified(now.any_modified)
-        if self._close_when_saved:
-            self._close_if_saved()
+        self._save_first.follow()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -427,6 +352,12 @@ class MainWindow(QMainWindow):
             self._icons.refresh()
             self.actions_.update_icons()
 
+    @Slot()
+    def show_welcome(self) -> None:
+        from reverie.ui import welcome
+
+        welcome.show_welcome(self, self._profile)
+
     # Closing
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -434,34 +365,12 @@ class MainWindow(QMainWindow):
             self.shut_down()
             event.accept()
             return
-        from reverie.ui import dialogs
-
-        unsaved = self.tab.buffers.unsaved()
-        answer = (
-            dialogs.ask_unsaved(self, [file.buffer.address.label for file in unsaved])
-            if unsaved
-            else "discard"
-        )
-        if answer != "discard":
+        if not self._save_first.may_close():
             event.ignore()
-            if answer == "save":
-                self._close_when_saved = True
-                self.tab.editor.save_all()
             return
         self.tab.keeper.throw_away()
         self.shut_down()
         event.accept()
-
-    def _close_if_saved(self) -> None:
-        """The person wanted to save and close: done when nothing is unsaved, given up when something went
-        wrong."""
-        unsaved = self.tab.buffers.unsaved()
-        if not unsaved:
-            self._close_when_saved = False
-            self.close()
-        elif not any(file.saving for file in unsaved):
-            self._close_when_saved = False
-            self.say(self.tr("Not everything could be saved; the window stays open."))
 
     def shut_down(self) -> None:
         """Stop watchers, then lanes. Calling it again is harmless."""
@@ -484,118 +393,6 @@ class MainWindow(QMainWindow):
         if self._is_furnished:
             self.homes.finish()
         self._collector.stop()
-
-    # Actions: files and homes
-
-    @Slot()
-    def open_home(self) -> None:
-        from reverie.ui import dialogs
-
-        path = dialogs.ask_home(self)
-        if path is not None:
-            self._wants_shown = True
-            self.homes.open(path)
-
-    @Slot()
-    def open_demo(self) -> None:
-        if self._beginning.demo is not None:
-            self._wants_shown = True
-            self.homes.open_demo(self._beginning.demo)
-
-    @Slot()
-    def open_settings(self) -> None:
-        session = self._session
-        if session is not None:
-            self.settings.open(session.workbench, session.info.id, visible(session.info.label))
-
-    # Actions: view and help
-
-    @Slot()
-    def toggle_picker(self) -> None:
-        self.picker.setVisible(self.picker.isHidden())
-        self._follow()
-
-    @Slot()
-    def refresh(self) -> None:
-        if self._session is not None:
-            self._session.reload()
-
-    @Slot()
-    def focus_picker(self) -> None:
-        self.picker.show()
-        self.picker.setFocus()
-
-    @Slot()
-    def focus_tree(self) -> None:
-        self.show_memory()
-        self.tab.focus_tree()
-
-    @Slot()
-    def focus_search(self) -> None:
-        self.show_memory()
-        self.tab.focus_search()
-
-    @Slot()
-    def focus_editor(self) -> None:
-        self.show_memory()
-        self.tab.pane.focus_text()
-
-    @Slot()
-    def show_memory(self) -> None:
-        self.tabs.setCurrentWidget(self.tab)
-
-    @Slot()
-    def show_palette(self) -> None:
-        from reverie.ui.palette import show_palette
-
-        paths = tuple(self.tab.model.memory_tree.files) if self._now.context else ()
-        show_palette(self, self._icons, self.actions_.rows(), self._now, paths, self._on_palette)
-
-    def _on_palette(self, entry: Entry) -> None:
-        """Do what was chosen in the palette."""
-        if not entry.memory:
-            self.actions_[entry.id].trigger()
-            return
-        self.show_memory()
-        if self.tab.tree.select_path(entry.id):
-            self.tab.edit_selected()
-
-    @Slot()
-    def show_orphans(self) -> None:
-        """The stores of this home that nobody works on any more."""
-        self.show_memory()
-        if self._session is None:
-            return
-        if self.picker.pick_orphans(self._session.info.id):
-            self.tab.orphans.focus()
-        else:
-            self.say(self.tr("Nothing is orphaned in this home."))
-
-    @Slot()
-    def show_shortcuts(self) -> None:
-        from reverie.ui import dialogs
-
-        dialogs.ShortcutSheet(self.actions_.shortcuts(), self).exec()
-
-    @Slot()
-    def show_welcome(self) -> None:
-        from reverie.ui import welcome
-
-        welcome.show_welcome(self, self._profile)
-
-    @Slot()
-    def show_about(self) -> None:
-        from PySide6.QtWidgets import QMessageBox
-
-        from reverie import __version__
-
-        QMessageBox.about(
-            self,
-            self.tr("About Reverie"),
-            self.tr("Reverie {version}\nA desktop memory browser for coding agents.").format(
-                version=__version__
-            ),
-        )
 
 
 def _literal(text: str) -> str:

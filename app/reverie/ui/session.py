@@ -31,6 +31,7 @@ from reverie.ui.history_keeper import HistoryKeeper, merged
 from reverie.ui.home_watch import HomeWatch
 from reverie.ui.jobs import JobControl
 from reverie.ui.jobs import Lanes as Lanes
+from reverie.ui.lease_poll import LeasePoll
 from reverie.ui.memory.tree_nodes import BY_NAME, Arrangement, MemoryTree, build_tree
 from reverie.ui.opening import Opened
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
 
 log = logging.getLogger("reverie.session")
-LEASE_POLL_MS = 2000
 RETRY_MS = 3000
 
 
@@ -120,9 +120,9 @@ class HomeSession(QObject):
         self.keeper.kept.connect(self.look_again)
         self.keeper.started.connect(self.history_started)
         self.keeper.said.connect(self.notified)
-        self._lease_poll = QTimer(self)
-        self._lease_poll.setInterval(LEASE_POLL_MS)
-        self._lease_poll.timeout.connect(self._poll_lease)
+        self._lease_poll = LeasePoll(opened.workbench, lanes.scan, self)
+        self._lease_poll.told.connect(self._take_status)
+        self._lease_poll.failed.connect(self._on_aside_failed)
         self._retry = QTimer(self)
         self._retry.setSingleShot(True)
         self._retry.setInterval(RETRY_MS)
@@ -318,24 +318,7 @@ class HomeSession(QObject):
     def _take_status(self, status: StatusView) -> None:
         self.status = status
         self.status_changed.emit(status)
-        if status.running is not None:
-            self._lease_poll.start()
-        else:
-            self._lease_poll.stop()
-
-    @Slot()
-    def _poll_lease(self) -> None:
-        """Leases lie outside the home and change without a file: ask while somebody else holds one."""
-        workbench, context, status = self.workbench, self.context, self.status
-        if context is None or status is None or self.lanes.scan.busy:
-            return
-
-        def work(_control: JobControl) -> StatusView:
-            return replace(status, running=workbench.status(context).running)
-
-        self.lanes.scan.submit(
-            "ask for the lease", work, done=self._take_status, failed=self._on_aside_failed, group="lease"
-        )
+        self._lease_poll.follow(self.context, status)
 
     # Watching
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,3 +13,17 @@ class Window:
     font_size: int = 0
     language: str = "system"
     theme: str = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What to open first. Without homes: those that are found; with `and_found` those as well. `demo` is
+    where the demo copy may be put. `helper`: heavy work is done by a process of its own."""
+
+    homes: tuple[Path, ...] = ()
+    workspace: str = ""
+    demo: Path | None = None
+    open_demo: bool = False
+    and_found: bool = False
+    watching: bool = True
+    helper: bool = False
