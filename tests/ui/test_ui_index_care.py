@@ -70,6 +70,29 @@ def test_the_notes_of_a_session_are_told_of_and_updated_by_a_press(
     assert summary.read_text().startswith("\n# Session Title\n_A title_\n")
 
 
+def test_who_opens_a_file_of_the_repository_is_told_that_others_get_the_change(
+    windows: Windows, claude: tuple[Path, Path]
+) -> None:
+    root, _memory = claude
+    (root.parent / "work" / "CLAUDE.md").write_text("Be brief.\n")
+    driver = windows.open(root, session_id(1))
+    model = driver.tab.model
+    rows = [
+        model.index(row, 0, model.index(scope, 0))
+        for scope in range(model.rowCount())
+        for row in range(model.rowCount(model.index(scope, 0)))
+    ]
+    (index,) = [
+        each for each in rows if str(each.data()).startswith("CLAUDE.md") and model.parent(each).row() == 1
+    ]
+    driver.tree.setCurrentIndex(index)
+    driver.until(lambda: driver.pane.file is not None)
+    assert "others may get the change" in driver.pane.reason.text
+    assert not driver.pane.text.isReadOnly()
+    driver.open(f"{BASE}/deploy.md")
+    assert not driver.pane.reason.isVisible()
+
+
 def test_what_is_to_mend_in_notes_is_listed_and_leads_to_its_line(
     windows: Windows, claude: tuple[Path, Path]
 ) -> None:

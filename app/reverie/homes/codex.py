@@ -48,6 +48,7 @@ _HEAD_CHANGES_BYTES = 1 << 16
 _CONFIG_BYTES = 4 << 20
 _INSTRUCTIONS = ("AGENTS.md", "AGENTS.override.md")
 _FROM_ROLLOUTS = "Codex writes this file from the rollouts again and again; a change would be lost."
+_ANEW = "Each consolidation makes this anew: what is changed here stays in the history only."
 _FROM_DATABASE = "Codex writes this file from its database before each consolidation; a change would be lost."
 _TRANSIENT = "Codex keeps this file for itself while it consolidates."
 _BASELINE = "Codex keeps here what its memories were at the last consolidation, to see what people changed."
@@ -137,6 +138,8 @@ class CodexHome(PlainHome):
         if root.scope is Scope.PROJECT or of_user:
             if first == "trace_summaries" or rel == "memory_summary.md":
                 return FileRule("generated", _FROM_ROLLOUTS)
+            if rel in ("MEMORY.md", "consolidated.md") or first == "skills":
+                return FileRule("editable", _ANEW)
             return FileRule()
         if first.lower() == ".git":
             return FileRule("read-only", _BASELINE)

@@ -101,8 +101,9 @@ class ScopeRoot:
 class FileRule:
     """Who may change a file of a memory root. `generated`: the agent makes it anew, so that an edit would be
     lost; `read-only`: it is not ours to change, for example a record or what a server keeps. `sentence` says
-    so to a person; empty for `editable`. Reverie's own runs obey it like people. `deletable`: it may go as a
-    whole all the same, and come back, under the agent's own lock beside it."""
+    so to a person; of an `editable` one it is what whoever edits it has to know. Reverie's own runs obey it
+    like people. `deletable`: it may go as a whole all the same, and come back, under the agent's own lock
+    beside it."""
 
     kind: Literal["editable", "generated", "read-only"] = "editable"
     sentence: str = ""

@@ -40,7 +40,7 @@ class CompanionFiles:
         data = b"" if entry is None else files.read(rel)
         mtime_ns = 0 if entry is None else entry.mtime_ns
         text = file_text(companion.label, data, mtime_ns=mtime_ns, cap=None)
-        return replace(text, read_only=text.read_only or companion.read_only)
+        return replace(text, read_only=text.read_only or companion.read_only, note=companion.note)
 
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
         """Compare-and-swap; `None` and the hash of the empty text both create a missing file. Bytes that are

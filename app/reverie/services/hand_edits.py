@@ -60,7 +60,9 @@ class HandEdits:
                 newline="\n",
                 bom=False,
             )
-        return text if rule.kind == "editable" else replace(text, read_only=rule.sentence)
+        if rule.kind == "editable":
+            return replace(text, note=rule.sentence)
+        return replace(text, read_only=rule.sentence)
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
         changed: list[Path] = []

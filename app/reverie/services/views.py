@@ -191,7 +191,7 @@ class StatusView:
 @dataclass(frozen=True, slots=True)
 class FileText:
     """One file for the editor. `content` is exactly the decoded text, newlines and byte order mark
-    included."""
+    included. `note`: what whoever edits it has to know, as a sentence; empty for nothing."""
 
     path: str
     content: str
@@ -201,6 +201,7 @@ class FileText:
     mtime_ns: int
     newline: Literal["\n", "\r\n"]
     bom: bool
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

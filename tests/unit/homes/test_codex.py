@@ -210,6 +210,10 @@ def test_what_is_made_anew_is_told_from_what_is_for_editing(maker: CodexHomeMake
     }
     assert "made" not in home.file_rule(glob, "MEMORY.md").sentence
     assert home.file_rule(glob, "raw_memories.md").sentence
+    for rel in ("MEMORY.md", "skills/a/SKILL.md", "consolidated.md"):
+        assert "makes this anew" in home.file_rule(project, rel).sentence, (
+            "it may be edited, and that is told"
+        )
 
 
 def test_looking_changes_nothing_in_the_home(maker: CodexHomeMaker, project: Path, tmp_path: Path) -> None:

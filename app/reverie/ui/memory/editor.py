@@ -221,6 +221,8 @@ class EditorPane(QWidget):
             self.reason.say(
                 self.tr("This file holds characters that an editor would change; it is read-only here.")
             )
+        elif file.buffer.note:
+            self.reason.say(file.buffer.note)
         else:
             self.reason.clear()
 

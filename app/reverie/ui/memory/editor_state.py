@@ -79,6 +79,10 @@ class Buffer:
     def read_only(self) -> str:
         return self.base.read_only if self.base is not None else ""
 
+    @property
+    def note(self) -> str:
+        return self.base.note if self.base is not None else ""
+
 
 def opened(ref: FileRef, address: Address, found: FileText) -> Buffer:
     return Buffer(ref, address, found, found)
