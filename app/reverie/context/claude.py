@@ -26,13 +26,7 @@ _OTHER_PARTS = frozenset({"agent-memory", "agent-memory-local", "session-memory"
 def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """The view; `drafts` are unsaved texts by memory path. The time does not matter to Claude Code."""
     parts = (*instructions_part(facts, _judge, told=without_comments), *_index_part(facts, drafts))
-    return ContextView(
-        facts.agent,
-        at,
-        parts,
-        sum(part.gauges[0].used for part in parts),
-        sum(part.gauges[1].used for part in parts),
-    )
+    return ContextView.of(facts.agent, at, parts)
 
 
 def _judge(companion: Companion, text: str) -> tuple[State, Reason]:

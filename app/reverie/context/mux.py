@@ -42,13 +42,7 @@ def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
         _index_part(facts, drafts),
         *instructions_part(facts),
     )
-    return ContextView(
-        facts.agent,
-        at,
-        parts,
-        sum(part.gauges[0].used for part in parts),
-        sum(part.gauges[1].used for part in parts),
-    )
+    return ContextView.of(facts.agent, at, parts)
 
 
 def hot_set(facts: Facts, at: int, drafts: Mapping[str, str]) -> HotSet:

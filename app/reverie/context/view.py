@@ -100,5 +100,11 @@ class ContextView:
     bytes: int
     tokens: int
 
+    @classmethod
+    def of(cls, agent: str, at: int, parts: tuple[Part, ...]) -> ContextView:
+        """The view of these parts; the first two gauges of each are bytes and tokens."""
+        used = [sum(part.gauges[number].used for part in parts) for number in (0, 1)]
+        return cls(agent, at, parts, *used)
+
     def part(self, key: PartKey) -> Part | None:
         return next((part for part in self.parts if part.key == key), None)
