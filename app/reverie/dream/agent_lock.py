@@ -25,9 +25,8 @@ from reverie.homes.base import Home
 from reverie.homes.scopes import ScopeContext
 from reverie.profile import ensure_private
 from reverie.runs.activity import Activity
-from reverie.runs.record import RunStore
+from reverie.runs.record import SUCCEEDED, RunStore
 
-SUCCEEDED = ("completed", "unchanged")
 _ENTRY = "held"
 
 

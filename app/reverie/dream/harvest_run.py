@@ -34,7 +34,7 @@ from reverie.homes.scopes import Scope, ScopeContext
 from reverie.memory.paths import memory_path, rel_problem
 from reverie.runs.journal import PlannedChange
 from reverie.runs.limits import STOPS, RunLimits, Stop, stop_of
-from reverie.runs.record import Outcome, RunRecord, not_applied
+from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, not_applied
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 from reverie.transcripts.turns import Boundary, Transcript
 
@@ -55,7 +55,7 @@ class HarvestResult:
 
     @property
     def succeeded(self) -> bool:
-        return self.outcome in ("completed", "unchanged")
+        return self.outcome in SUCCEEDED
 
     def as_json(self) -> dict[str, Any]:
         """What `reverie harvest --json` says of it."""
@@ -252,7 +252,7 @@ class HarvestRun:
             conflicts=() if end.undone is None else end.undone.left,
             details=details,
         )
-        level = "info" if end.outcome in ("completed", "unchanged") else "warning"
+        level = "info" if end.outcome in SUCCEEDED else "warning"
         self._say(end.outcome, end.summary, level=level)
         if account.trace is not None:
             ours = {**account.trace.get("reverie", {}), "runId": self._record.id, "runOutcome": end.outcome}

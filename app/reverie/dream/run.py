@@ -33,7 +33,7 @@ from reverie.runs.activity import Activity
 from reverie.runs.guard import Guard
 from reverie.runs.journal import Journal
 from reverie.runs.limits import STOPS, RunLimits, Stop, stop_of
-from reverie.runs.record import Outcome, RunRecord, RunStore, not_applied
+from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, RunStore, not_applied
 from reverie.runs.recovery import Recovery
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 
@@ -69,7 +69,7 @@ class RunResult:
 
     @property
     def succeeded(self) -> bool:
-        return self.outcome in ("completed", "unchanged")
+        return self.outcome in SUCCEEDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +336,7 @@ class DreamRun:
                 conflicts=end.undone.left,
                 details=details,
             )
-            level = "info" if end.outcome in ("completed", "unchanged") else "warning"
+            level = "info" if end.outcome in SUCCEEDED else "warning"
             self._say(end.outcome, summary, level=level)
             if account.trace is not None:
                 parts.save_trace(self._record.id, self._trace(account.trace))

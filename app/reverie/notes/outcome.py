@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from reverie.notes.sections import NotesProblem
 from reverie.notes.thresholds import Measured, Thresholds
-from reverie.runs.record import Outcome
+from reverie.runs.record import SUCCEEDED, Outcome
 
 Gate = Literal[
     "disabled",
@@ -48,7 +48,7 @@ class NotesOutcome:
 
     @property
     def succeeded(self) -> bool:
-        return self.outcome in ("completed", "unchanged") or self.gate == "nothing-new"
+        return self.outcome in SUCCEEDED or self.gate == "nothing-new"
 
     def as_json(self) -> dict[str, Any]:
         """What `reverie notes --json` says (design.md section 5)."""

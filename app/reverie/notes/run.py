@@ -36,7 +36,7 @@ from reverie.notes.tool import NotesDraft
 from reverie.runs.dependencies import RunDependencies
 from reverie.runs.journal import PlannedChange
 from reverie.runs.one_file import OneFileRun
-from reverie.runs.record import Outcome, RunRecord
+from reverie.runs.record import SUCCEEDED, Outcome, RunRecord
 from reverie.runs.transaction import LeaseLost
 from reverie.transcripts.reading import Message
 
@@ -74,7 +74,7 @@ class NotesEnd:
 
     @property
     def succeeded(self) -> bool:
-        return self.outcome in ("completed", "unchanged")
+        return self.outcome in SUCCEEDED
 
 
 class NotesRun:

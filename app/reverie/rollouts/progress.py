@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from reverie.rollouts.selection import SKIP_WORDS, Skipped
-from reverie.runs.record import Outcome
+from reverie.runs.record import SUCCEEDED, Outcome
 
 Stage = Literal[
     "waiting", "reading", "thinking", "writing", "persisted", "consolidated", "failed", "skipped", "cancelled"
@@ -55,7 +55,7 @@ class PartEnd:
 
     @property
     def succeeded(self) -> bool:
-        return self.outcome in ("completed", "unchanged")
+        return self.outcome in SUCCEEDED
 
     def as_json(self) -> dict[str, Any]:
         name = "threadId" if self.kind == "rollout" else "bucket"
@@ -88,7 +88,7 @@ class ExtractResult:
 
     @property
     def succeeded(self) -> bool:
-        return self.outcome in ("completed", "unchanged")
+        return self.outcome in SUCCEEDED
 
     def as_json(self) -> dict[str, Any]:
         """What `reverie extract --json` says."""

@@ -30,6 +30,8 @@ from reverie.profile import ensure_private
 Outcome = Literal[
     "running", "completed", "unchanged", "failed", "cancelled", "interrupted", "held", "skipped"
 ]
+SUCCEEDED: tuple[Outcome, ...] = ("completed", "unchanged")
+"""The outcomes of a run that came to pass."""
 RunKind = Literal["dream", "harvest", "revert", "writer", "extract", "notes"]
 _OPEN = ".open"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reverie.runs.record import Outcome
+from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.writer.schedule import Gate
 
 
@@ -34,7 +34,7 @@ class WriterOutcome:
 
     @property
     def succeeded(self) -> bool:
-        return self.outcome in ("completed", "unchanged")
+        return self.outcome in SUCCEEDED
 
     def as_json(self) -> dict[str, Any]:
         """What `reverie write --json` says."""

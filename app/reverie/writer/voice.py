@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reverie.runs.activity import Activity
+from reverie.runs.record import SUCCEEDED
 from reverie.text.redact import redact
 from reverie.writer.outcome import WriterOutcome
 from reverie.writer.run import WriterEnd
@@ -57,7 +58,7 @@ class Voice:
             "timedOut": end.timed_out,
             "attempts": end.attempts,
         }
-        shown = "info" if end.outcome in ("completed", "unchanged") else "warning"
+        shown = "info" if end.outcome in SUCCEEDED else "warning"
         self._note(f"writer.{event}", workspace_id, text, shown, end.run_id, details)
 
     def _attempted(
