@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
 from reverie.ui.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Situation
@@ -39,28 +39,21 @@ from reverie.ui.memory.lint_control import LintControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphans.control import OrphansControl
 from reverie.ui.memory.search import MemorySearch
+from reverie.ui.memory.tab_column import LEFT_WIDTH, column_of, stack
 from reverie.ui.memory.trash.control import TrashControl
 from reverie.ui.memory.tree_model import MemoryTreeModel
-from reverie.ui.memory.tree_nodes import (
-    Arrangement,
-    CompanionData,
-    FileData,
-    FolderData,
-    RowData,
-)
+from reverie.ui.memory.tree_nodes import CompanionData, FileData, FolderData, companion_at
 from reverie.ui.memory.tree_order import TreeOrder
 from reverie.ui.memory.tree_view import MemoryTreeView
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.theme import GAP, UNIT, theme_of
+from reverie.ui.theme import theme_of
 
 if TYPE_CHECKING:
     from reverie.services.search import Hit
+    from reverie.ui.memory.tree_nodes import Arrangement, RowData
 
 SIDE_BY_SIDE = 640
-LEFT_WIDTH = 490
 NARROWEST = 320
-_LEAST_COLUMN = 300
-_LEAST_ROWS = 116
 
 
 class MemoryTab(QWidget):
@@ -110,27 +103,11 @@ class MemoryTab(QWidget):
         self._connect()
 
     def _lay_out(self) -> None:
-        self._left = left = _Column()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.heading)
-        column.addWidget(self.trouble)
-        column.addWidget(self.drafts.bar)
-        field = QHBoxLayout()
-        field.setContentsMargins(GAP, 0, GAP, UNIT)
-        field.addWidget(self.search.field)
-        field.addWidget(self.order.button)
-        column.addLayout(field)
-        column.addWidget(self.search.pages, 1)
-        self.search.pages.setMinimumHeight(_LEAST_ROWS)
-        column.addWidget(self.undo_bar)
-        column.addWidget(self.notes.row)
-        column.addWidget(self.footer)
+        self._left = column_of(self)
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
         self.splitter = QSplitter()
         self.splitter.setHandleWidth(5)
-        self.splitter.addWidget(left)
+        self.splitter.addWidget(self._left)
         self.splitter.addWidget(self.pane)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setStretchFactor(1, 1)
@@ -361,15 +338,10 @@ class MemoryTab(QWidget):
         if update is None or session is None or hit.home_id != session.info.id:
             return False
         if hit.companion:
-            beside = (node.data for scope in update.tree.root.children for node in scope.children)
-            found = [
-                data
-                for data in beside
-                if isinstance(data, CompanionData) and str(data.companion.path) == hit.path
-            ]
-            if found:
-                self.editor.open(found[0], focus=True)
-            return bool(found)
+            found = companion_at(update.tree, hit.path)
+            if found is not None:
+                self.editor.open(found, focus=True)
+            return found is not None
         root = update.view.scopes[hit.scope].root
         if root is None or root.key != hit.root_key or not self.tree.select_path(hit.path):
             return False
@@ -419,30 +391,10 @@ class MemoryTab(QWidget):
         super().resizeEvent(event)
         needed = sum(pane.minimumSizeHint().width() for pane in (self._left, self.pane))
         wide = event.size().width() >= max(SIDE_BY_SIDE, needed + self.splitter.handleWidth())
-        orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
-        if self.splitter.orientation() != orientation:
-            self.splitter.setOrientation(orientation)
-            if wide:
-                left = min(LEFT_WIDTH, event.size().width() // 2)
-                self.splitter.setSizes([left, event.size().width() - left])
-            else:
-                height = event.size().height()
-                self.splitter.setSizes([height * 3 // 5, height * 2 // 5])
+        stack(self.splitter, event.size(), wide=wide)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "buffers"):
             self.buffers.set_theme(theme_of(self.palette()))
             self.order.update_icons()
-
-
-class _Column(QWidget):
-    """What stands below each other is never squeezed so that a wrapped line is cut off, nor the tree and the
-    footer so that they are of no use."""
-
-    def minimumSizeHint(self) -> QSize:
-        hint, layout = super().minimumSizeHint(), self.layout()
-        width = max(hint.width(), _LEAST_COLUMN)
-        if layout is None or not layout.hasHeightForWidth():
-            return QSize(width, hint.height())
-        return QSize(width, max(hint.height(), layout.minimumHeightForWidth(max(1, self.width()))))

@@ -214,6 +214,15 @@ def path_of(data: RowData | None) -> str:
             return ""
 
 
+def companion_at(tree: MemoryTree, path: str) -> CompanionData | None:
+    """The row of the companion whose file is `path`."""
+    beside = (node.data for scope in tree.root.children for node in scope.children)
+    return next(
+        (data for data in beside if isinstance(data, CompanionData) and str(data.companion.path) == path),
+        None,
+    )
+
+
 def name_problem(text: str) -> str:
     """Why `text` cannot be the path of a new memory, as a sentence; empty if it can."""
     from reverie.errors import PathRuleError

@@ -1,0 +1,68 @@
+"""The left column of the Memory tab: what stands in it from top to bottom, and how it goes above the editor
+in a narrow window.
+
+Threading: GUI thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+
+from reverie.ui.theme import GAP, UNIT
+
+if TYPE_CHECKING:
+    from reverie.ui.memory.tab import MemoryTab
+
+LEFT_WIDTH = 490
+_LEAST_COLUMN = 300
+_LEAST_ROWS = 116
+
+
+class Column(QWidget):
+    """What stands below each other is never squeezed so that a wrapped line is cut off, nor the tree and the
+    footer so that they are of no use."""
+
+    def minimumSizeHint(self) -> QSize:
+        hint, layout = super().minimumSizeHint(), self.layout()
+        width = max(hint.width(), _LEAST_COLUMN)
+        if layout is None or not layout.hasHeightForWidth():
+            return QSize(width, hint.height())
+        return QSize(width, max(hint.height(), layout.minimumHeightForWidth(max(1, self.width()))))
+
+
+def column_of(tab: MemoryTab) -> Column:
+    """The parts of `tab` that stand left of its editor."""
+    left = Column()
+    column = QVBoxLayout(left)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    column.addWidget(tab.heading)
+    column.addWidget(tab.trouble)
+    column.addWidget(tab.drafts.bar)
+    field = QHBoxLayout()
+    field.setContentsMargins(GAP, 0, GAP, UNIT)
+    field.addWidget(tab.search.field)
+    field.addWidget(tab.order.button)
+    column.addLayout(field)
+    column.addWidget(tab.search.pages, 1)
+    tab.search.pages.setMinimumHeight(_LEAST_ROWS)
+    column.addWidget(tab.undo_bar)
+    column.addWidget(tab.notes.row)
+    column.addWidget(tab.footer)
+    return left
+
+
+def stack(splitter: QSplitter, size: QSize, *, wide: bool) -> None:
+    """Side by side where it is `wide`, with up to `LEFT_WIDTH` for the column; else the editor below it."""
+    orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
+    if splitter.orientation() == orientation:
+        return
+    splitter.setOrientation(orientation)
+    if wide:
+        first = min(LEFT_WIDTH, size.width() // 2)
+        splitter.setSizes([first, size.width() - first])
+    else:
+        splitter.setSizes([size.height() * 3 // 5, size.height() * 2 // 5])
