@@ -18,7 +18,7 @@ from reverie.doctor.findings import Finding
 from reverie.doctor.fixes import Fixes
 from reverie.doctor.gather import gather
 from reverie.doctor.machine_checks import MACHINE_CHECKS
-from reverie.doctor.writer_checks import WRITER_CHECKS
+from reverie.doctor.writer_checks import WRITER_CHECKS, no_writer
 from reverie.homes.scopes import ScopeContext
 
 Check = Callable[[Facts, Fixes], Finding]
@@ -42,5 +42,6 @@ def examine(
 
 
 def judge(facts: Facts, fixes: Fixes) -> tuple[Finding, ...]:
-    """The findings that follow from the facts."""
-    return tuple(check(facts, fixes) for check in CHECKS)
+    """The findings that follow from the facts. Its gates are judged only where there is a memory writer."""
+    checks = CHECKS if facts.has_writer else (no_writer, *MACHINE_CHECKS, *DREAM_CHECKS)
+    return tuple(check(facts, fixes) for check in checks)

@@ -125,7 +125,8 @@ class StateFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything about one workspace. Lists of turns and Activity entries are bounded."""
+    """Everything about one workspace. `has_writer`: whether this agent knows a memory writer at all. Lists of
+    turns and Activity entries are bounded."""
 
     now: int
     home_id: str
@@ -163,6 +164,7 @@ class Facts:
     model: ModelFacts | None = None
     dream_model: ModelFacts | None = None
     probe: tuple[ProbeFacts, ...] | None = None
+    has_writer: bool = True
 
     def last(self, *events: str) -> ActivityEntry | None:
         """The newest Activity entry of this workspace (or of none) whose event is or begins with one of

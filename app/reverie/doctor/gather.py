@@ -104,6 +104,7 @@ def gather(
         model=model,
         dream_model=desk.dream_model() if desk.dream_model is not None else None,
         probe=probe,
+        has_writer=home.dump_places() is not None,
     )
 
 

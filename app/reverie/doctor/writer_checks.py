@@ -333,3 +333,14 @@ WRITER_CHECKS = (
     traces,
 )
 """In the order of the gates."""
+
+
+def no_writer(_facts: Facts, _fixes: Fixes) -> Finding:
+    """Instead of all of them where the agent of this home has no memory writer."""
+    return Finding(
+        "feature",
+        "No gate of a memory writer is shut",
+        "pass",
+        "This agent has no memory writer, so there are none. Its notes are its own, and those of dreams, "
+        "extraction and session notes.",
+    )

@@ -14,13 +14,16 @@ from typing import Any
 import pytest
 from doctor_bench import ACME, MINUTE, Patient, answer, close, healthy, probing, touch
 
-from helpers.benches import NOW
+from helpers.benches import NOW, Time
 from helpers.expect_log import ExpectLog
+from helpers.loki_home import LokiMaker
 from helpers.samples import snapshot
-from reverie.doctor.checks import CHECKS
+from reverie.compose import open_parts
+from reverie.doctor.checks import CHECKS, examine
 from reverie.doctor.facts import ModelFacts
 from reverie.doctor.findings import first_cause
 from reverie.files.watch import WatchState
+from reverie.profile import Profile
 
 MODEL = ModelFacts("test:small", "The settings say so.")
 
@@ -351,6 +354,18 @@ def test_a_home_without_a_workspace_is_examined_all_the_same(patient: Patient) -
     cause = first_cause(patient.findings().values())
     assert cause is not None
     assert cause.check == "root-workspace"
+
+
+def test_an_agent_without_a_memory_writer_is_not_asked_for_its_gates(tmp_path: Path) -> None:
+    maker = LokiMaker(tmp_path / "shop")
+    maker.everything()
+    parts = open_parts(maker.store, Profile.under(tmp_path / "profile"), Time())
+    findings = examine(parts, parts.home.context(project_path=str(maker.project)), now=NOW)
+    assert findings[0].state == "pass"
+    assert "no memory writer" in findings[0].evidence
+    assert [finding.check for finding in findings if finding.state == "fail"] == []
+    assert {"watcher", "dream-switch"} <= {finding.check for finding in findings}
+    assert not {"transcript", "state-file", "memory-file"} & {finding.check for finding in findings}
 
 
 def test_a_switch_in_the_agents_file_is_left_to_the_person(patient: Patient) -> None:
