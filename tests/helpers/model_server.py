@@ -191,13 +191,13 @@ class ModelServer:
             f'key_env = "{name.upper()}_KEY"\nmax_retries = 0\n'
         )
 
-    def wait_for_requests(self, count: int = 1, timeout: float = 10) -> None:
+    def wait_for_requests(self, count: int = 1, timeout: float = 60) -> None:
         """Until so many questions have arrived."""
         with self._changed:
             arrived = self._changed.wait_for(lambda: len(self.requests) >= count, timeout)
         assert arrived, f"{len(self.requests)} of {count} requests came"
 
-    def wait_for_hang_up(self, count: int = 1, timeout: float = 10) -> None:
+    def wait_for_hang_up(self, count: int = 1, timeout: float = 60) -> None:
         """Until so many callers have left before their reply ended."""
         with self._changed:
             gone = self._changed.wait_for(lambda: self._lost >= count, timeout)

@@ -96,8 +96,12 @@ def test_the_limit_holds_while_pausing_and_tells_what_went_wrong_before() -> Non
         async def __call__(self, seconds: float) -> None:
             await asyncio.Event().wait()
 
-    with ModelServer([Reply(status=500)]) as server, pytest.raises(ProviderError) as caught:
-        ask(provider_of(server, max_retries=3, pauses=Forever()), question(limit_s=0.6))
+    # On a busy machine the first limit may be over before the pause begins.
+    for limit_s in (0.6, 6.0, 30.0):
+        with ModelServer([Reply(status=500)]) as server, pytest.raises(ProviderError) as caught:
+            ask(provider_of(server, max_retries=3, pauses=Forever()), question(limit_s=limit_s))
+        if caught.value.fault == "timeout" and "failed" in caught.value.cause:
+            break
     assert caught.value.fault == "timeout"
     assert "failed" in caught.value.cause
 
