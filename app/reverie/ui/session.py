@@ -29,8 +29,7 @@ from reverie.homes.scopes import ScopeContext
 from reverie.ui.bridge import WatchBridge, WatchEvent
 from reverie.ui.history_keeper import HistoryKeeper, merged
 from reverie.ui.home_watch import HomeWatch
-from reverie.ui.jobs import JobControl
-from reverie.ui.jobs import Lanes as Lanes
+from reverie.ui.jobs import JobControl, Lanes
 from reverie.ui.lease_poll import LeasePoll
 from reverie.ui.memory.tree_nodes import BY_NAME, Arrangement, MemoryTree, build_tree
 from reverie.ui.opening import Opened

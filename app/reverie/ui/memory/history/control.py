@@ -11,9 +11,10 @@ from reverie.homes.scopes import Scope
 from reverie.memory.paths import ROOT
 from reverie.ui import words
 from reverie.ui.icons import Icons
+from reverie.ui.jobs import Lanes
 from reverie.ui.memory.side_control import SideControl
 from reverie.ui.memory.tree_nodes import CompanionData, parse_shown, path_of
-from reverie.ui.session import HomeSession, Lanes
+from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
     from reverie.homes.scopes import ScopeContext

@@ -9,9 +9,9 @@ from PySide6.QtCore import Slot
 
 from reverie.ui import words
 from reverie.ui.icons import Icons
+from reverie.ui.jobs import Lanes
 from reverie.ui.memory.dialogs import PathDialog
 from reverie.ui.memory.side_control import SideControl
-from reverie.ui.session import Lanes
 from reverie.ui.shown import visible
 
 if TYPE_CHECKING:
