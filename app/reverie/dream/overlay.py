@@ -48,6 +48,10 @@ class _ScopeOverlay:
             return None
         return self.base.said(rel)
 
+    def stays(self, rel: str) -> bool:
+        """Whether it is a record that must not go now."""
+        return isinstance(self.base, RecordFiles) and self.base.stays(rel)
+
 
 class DreamOverlay:
     """All a dream may see and change. The allowed scopes are those the context has, the project's only with
@@ -146,6 +150,7 @@ class DreamOverlay:
                         self._home.essence,
                         records,
                         said or "",
+                        overlay.stays(entry.rel),
                     )
                 )
         return tuple(notes)
@@ -245,6 +250,8 @@ class DreamOverlay:
             return ""
         for entry in overlay.files.walk().entries:
             if entry.kind == "file" and (entry.rel == path.rel or entry.rel.startswith(f"{path.rel}/")):
+                if overlay.stays(entry.rel):
+                    return f"{path} stays for now: a later record has the same id, and that one goes first."
                 role = self._home.file_role(overlay.root, entry.rel)
                 if role != "memory":
                     what = _KEPT.get(role, "an index")

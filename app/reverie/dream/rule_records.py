@@ -64,7 +64,7 @@ def record_merges(notes: Sequence[Note], check: Callable[[], None]) -> Iterator[
 def _merge(records: Records, group: Sequence[Note]) -> RecordMerge | None:
     """The group as one, where nothing is lost by that."""
     target, *others = (group[at] for at in records.order([note.text for note in group]))
-    goes = tuple(note for note in others if not note.protected)
+    goes = tuple(note for note in others if not note.protected and not note.stays)
     if not goes or records.merged([target.text, *(note.text for note in goes)]) is None:
         return None
     return RecordMerge(records, target, goes)

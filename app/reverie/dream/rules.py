@@ -47,7 +47,8 @@ class Note:
     """A memory as a run finds it. `path` is `/memories/<scope>/<rel>`; `protected`: pinned directly or
     through a pinned file or ancestor, so it may be edited but neither deleted nor renamed; times are ms since
     the epoch. `index`: it lists the others and follows them; rules leave it alone. `essence` tells what of
-    a text must be kept where two become one. `records`: the note is one of these, about what is `said`."""
+    a text must be kept where two become one. `records`: the note is one of these, about what is `said`;
+    `stays`: as one of them it must not go now."""
 
     path: str
     text: str
@@ -58,6 +59,7 @@ class Note:
     essence: Callable[[str], Essence] = Essence
     records: Records | None = None
     said: str = ""
+    stays: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,10 +54,11 @@ class AntiPatternRecords:
         return above if name and self.is_holder(above) else ""
 
     def split(self, data: bytes) -> tuple[RecordText, ...]:
-        return tuple(_told(*each) for each in _named(whole_document(data)))
+        return tuple(_told(*each) for each in _told_apart(whole_document(data)))
 
     def one(self, data: bytes, name: str) -> RecordText | None:
-        return next((_told(*each) for each in _named(whole_document(data)) if each[0] == name), None)
+        found = _told_apart(whole_document(data))
+        return next((_told(*each) for each in found if each[0] == name), None)
 
     def folded(self, data: bytes, name: str, text: str | None, place: int | None) -> bytes:
         document = whole_document(data)
@@ -65,7 +66,12 @@ class AntiPatternRecords:
         spans = patterns_in(decoded)
         if spans is None:
             raise _unreadable("it holds no list of patterns")
-        known = next(((at, each) for found, at, each in _named(document) if found == name), None)
+        known, stays = next(
+            (((at, each), stays) for found, at, each, stays in _told_apart(document) if found == name),
+            (None, False),
+        )
+        if text is None and stays:
+            raise _not_so("a later record has the same id, and that one goes first")
         if text is None:
             after = decoded if known is None else removed(decoded, spans, known[0])
         elif known is None:
@@ -190,8 +196,9 @@ def _relinked(text: str, ids: dict[str, str]) -> str:
     return text if led == links else record_text({**record, "links": led})
 
 
-def _told(name: str, place: int, record: dict[str, Any]) -> RecordText:
-    return RecordText(name, record_text(record), place, " ".join(text_of(record["pattern"]).split()))
+def _told(name: str, place: int, record: dict[str, Any], stays: bool) -> RecordText:
+    said = " ".join(text_of(record["pattern"]).split())
+    return RecordText(name, record_text(record), place, said, stays)
 
 
 def whole_document(data: bytes) -> Any:
@@ -202,6 +209,21 @@ def whole_document(data: bytes) -> Any:
     except ValueError as error:
         raise _unreadable(str(error)) from None
     return document
+
+
+def _told_apart(document: Any) -> list[tuple[str, int, dict[str, Any], bool]]:
+    """`_named`, and of each whether it stays: the first of an id while there are others, and of those that
+    hold the same all but the last. So no name ever comes to mean another record because one went."""
+    found = _named(document)
+    names = {name for name, _place, _record in found}
+    more = {name.partition(_TWIN)[0] for name in names if _TWIN in name}
+    told: list[tuple[str, int, dict[str, Any], bool]] = []
+    for name, place, record in found:
+        _base, _twin, held = name.partition(_TWIN)
+        digest, _again, turn = held.partition(_TWIN)
+        after = f"{_base}{_TWIN}{digest}{_TWIN}{int(turn or 1) + 1}"
+        told.append((name, place, record, after in names if held else name in more))
+    return told
 
 
 def _named(document: Any) -> list[tuple[str, int, dict[str, Any]]]:

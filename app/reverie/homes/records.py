@@ -20,12 +20,13 @@ from typing import Protocol
 @dataclass(frozen=True, slots=True)
 class RecordText:
     """One record as a memory. `place`: where it stands among all that the file lists, from 0; `said`: what it
-    is about, in a line."""
+    is about, in a line. `stays`: it must not go now, since another would then be taken for it."""
 
     name: str
     text: str
     place: int
     said: str = ""
+    stays: bool = False
 
 
 class Records(Protocol):

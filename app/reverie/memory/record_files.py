@@ -81,6 +81,11 @@ class RecordFiles:
         found = self._record(rel)
         return "" if found is None else found.said
 
+    def stays(self, rel: str) -> bool:
+        """Whether the record must not go now."""
+        found = self._record(rel)
+        return found is not None and found.stays
+
     def check(self, rel: str, before: bytes | None, after: bytes) -> None:
         """Raises `StoreError` where a run may not make this of a record."""
         if not self.holder(rel):

@@ -281,7 +281,6 @@ def test_names_with_marks_and_other_alphabets_are_merged_counted_and_reverted(pa
 
 def test_a_scope_outside_the_home_is_changed_and_reverted_too(tmp_path: Path) -> None:
     home = make_foreign_home(tmp_path / "jotter", "/p")
-    home.root = tmp_path / "jotter"
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     place = home.scope_root

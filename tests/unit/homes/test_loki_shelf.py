@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
@@ -67,13 +68,41 @@ def test_each_record_that_goes_comes_back_byte_for_byte(
     if b"\xed" in data:
         return  # halves of characters: such a file is no UTF-8, and left alone
     for record in SHELF.split(data):
+        if record.stays:
+            with pytest.raises(StoreError, match="same id"):
+                SHELF.folded(data, record.name, None, None)
+            continue
         without = SHELF.folded(data, record.name, None, None)
         rest = json.loads(without) if bare else json.loads(without)["patterns"]
         assert json.dumps(rest) == json.dumps(listed[: record.place] + listed[record.place + 1 :])
-        if "+" not in record.name and len(listed) > 1:
+        assert SHELF.one(without, record.name) is None
+        if len(listed) > 1:
             assert json.loads(SHELF.folded(without, record.name, record.text, record.place)) == document
             if ascii_only or not bare:  # else the rest does not tell how it is spelled
                 assert SHELF.folded(without, record.name, record.text, record.place) == data
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=6), st.randoms(use_true_random=False)
+)
+def test_a_name_never_means_another_record_whatever_goes_and_comes_back(
+    drawn: list[tuple[int, int]], random: Random
+) -> None:
+    data = json.dumps({"patterns": [avoid(number, mine=mine) for number, mine in drawn]}).encode()
+    texts = {each.name: each.text for each in SHELF.split(data)}
+    gone, without = [], data
+    while movable := [
+        each for each in SHELF.split(without) if not each.stays and texts[each.name] == each.text
+    ]:
+        gone.append(random.choice(movable))
+        without = SHELF.folded(without, gone[-1].name, None, None)
+        for each in SHELF.split(without):
+            assert texts[each.name] == each.text
+        assert SHELF.one(without, gone[-1].name) is None
+    assert SHELF.split(without) == ()
+    for each in reversed(gone):
+        without = SHELF.folded(without, each.name, each.text, each.place)
+    assert json.loads(without) == json.loads(data)
 
 
 def test_a_change_of_one_record_leaves_every_other_byte() -> None:

@@ -24,7 +24,7 @@ from reverie.errors import Conflict, MendableError, Unavailable
 from reverie.files.checkpoint import set_observer
 from reverie.homes.base import Home
 from reverie.homes.mux import MuxHome
-from reverie.homes.scopes import Scope, ScopeRoot
+from reverie.homes.mux_stores import MuxStores
 from reverie.memory.usage import LEDGER, Usage, UsageLog
 from reverie.memory.usage_entries import spelt, usages
 
@@ -239,8 +239,7 @@ def test_a_delta_taken_back_leaves_a_use_that_somebody_else_counted_meanwhile(lo
 def test_keys_of_different_projects_and_paths_never_collide(one: tuple[str, str], two: tuple[str, str]):
     def key(owner: str, rel: str) -> str:
         home = MuxHome(Path("/nowhere"))
-        prefix = home._project_root("x", owner).usage_prefix
-        found = home.usage_key(ScopeRoot(Scope.PROJECT, "project/x", Path("/x"), prefix), rel)
+        found = home.usage_key(MuxStores(home.root).project_root("x", owner), rel)
         assert found is not None
         return found
 
