@@ -271,9 +271,10 @@ def test(arguments: Sequence[str]) -> int:
         "floors": ["-c", floors],
     }
     failed = [title for title, words in checks.items() if not step(title, [python, *words])]
-    # Without a cache mypy takes half a minute on one core; the tests are collected on the other meanwhile.
+    # Without a cache mypy takes half a minute on one core; the tests are prepared on the other meanwhile.
     with ThreadPoolExecutor(1) as pool:
         types = pool.submit(quietly, "mypy --strict", [python, "-m", "mypy"])
+        compile_tests(python)
         code = run_tests(python, arguments)
         well_typed, sentence = types.result()
     say(sentence)
@@ -281,6 +282,17 @@ def test(arguments: Sequence[str]) -> int:
     if failed:
         say(f"FAILED: {', '.join(failed)} (see above)")
     return 1 if failed else code
+
+
+def compile_tests(python: Path) -> None:
+    """Let pytest rewrite the tests once where it never did, else each of its workers does it for itself. What
+    does not compile is told by the tests."""
+    if not any((ROOT / "tests" / "unit" / "__pycache__").glob("*-pytest-*.pyc")):
+        say(
+            quietly("compile the tests", [python, "-m", "pytest", "--collect-only", "-qq"])[1].partition(
+                "\n"
+            )[0]
+        )
 
 
 def run_tests(python: Path, arguments: Sequence[str]) -> int:

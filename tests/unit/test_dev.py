@@ -286,6 +286,7 @@ def test_the_check_fails_when_the_types_or_the_tests_do_which_run_side_by_side(
     monkeypatch.setattr(dev, "set_up", lambda: Path("python"))
     monkeypatch.setattr(dev, "step", lambda *_: True)
     monkeypatch.setattr(dev, "quietly", quietly)
+    monkeypatch.setattr(dev, "compile_tests", lambda _python: None)
     monkeypatch.setattr(dev, "run_tests", run_tests)
     assert dev.main(["test"]) == code
     shown = capsys.readouterr().err

@@ -131,7 +131,8 @@ class Helper:
         breaker = threading.Timer(STOP_S + _POLL_S, _kill, (process,))
         breaker.daemon = True
         breaker.start()
-        with contextlib.suppress(OSError):
+        # A call whose write ends meanwhile closes it as well; Python says of that one what it sees.
+        with contextlib.suppress(OSError, ValueError):
             assert process.stdin is not None
             process.stdin.close()
         try:
