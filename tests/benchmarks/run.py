@@ -257,6 +257,9 @@ PARTS = {
 
 
 def main(names: list[str]) -> int:
+    if unknown := set(names) - PARTS.keys():
+        say(f"There is no part {', '.join(sorted(unknown))}. The parts: {', '.join(PARTS)}.")
+        return 2
     say(f"python {sys.version.split()[0]}, {os.cpu_count()} cores, project {PROJECT}")
     for name in names or PARTS:
         with tempfile.TemporaryDirectory(prefix=f"reverie-bench-{name}-") as directory:

@@ -143,6 +143,7 @@ class _Finder:
         self._query = query
         self._limits = limits
         self._where, self._values = _conditions(query, limits)
+        self._newest_with: dict[str, tuple[int, ...]] = {}
 
     def find(self) -> tuple[Doc, ...]:
         count = -1 if self._query.regex else self._limits.count
@@ -169,11 +170,11 @@ class _Finder:
         return term.phrase, self._is_common(term.phrase)
 
     def _is_common(self, phrase: str) -> bool:
-        count = self._connection.execute(
-            "SELECT count(*) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)",
-            (phrase, _COMMON + 1),
-        ).fetchone()[0]
-        return bool(count > _COMMON)
+        rows = self._connection.execute(
+            "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?", (phrase, _COMMON + 1)
+        )
+        self._newest_with[phrase] = tuple(id_ for (id_,) in rows)
+        return len(self._newest_with[phrase]) > _COMMON
 
     def _relevance(self, match: str) -> dict[int, float]:
         rows = self._connection.execute(
@@ -182,6 +183,16 @@ class _Finder:
         return dict(rows.fetchall())
 
     def _matching(self, match: str, count: int, *, table: str = "words") -> list[Row]:
+        # To gather what a beginning of a word may become is dear: what was found once is not looked for again.
+        known = self._newest_with.get(match) if table == "words" else None
+        if known is not None:
+            rows = self._connection.execute(
+                f"SELECT {_COLUMNS} FROM docs WHERE docs.id IN (SELECT value FROM json_each(?)) "
+                f"AND {self._where} ORDER BY docs.id DESC LIMIT ?",
+                (json.dumps(known), *self._values, count),
+            ).fetchall()
+            if len(known) <= _COMMON or 0 <= count <= len(rows):
+                return rows
         # CROSS JOIN: the word lists lead, each row is then looked up.
         return self._connection.execute(
             f"SELECT {_COLUMNS} FROM {table} CROSS JOIN docs ON docs.id = {table}.rowid "
