@@ -183,7 +183,7 @@ class _Finder:
         return dict(rows.fetchall())
 
     def _matching(self, match: str, count: int, *, table: str = "words") -> list[Row]:
-        # To gather what a beginning of a word may become is dear: what was found once is not looked for again.
+        # To gather what the beginning of a word may become is dear: what was found is not looked for again.
         known = self._newest_with.get(match) if table == "words" else None
         if known is not None:
             rows = self._connection.execute(
