@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QTabWidget, QTreeView, QWidget
 from ui_windows import ACME, INGEST, SEVERAL, Driver, Windows
 
 from helpers import churn
@@ -23,6 +23,7 @@ from reverie.ui import session
 from reverie.ui.jobs import Lane
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.tree_nodes import ScopeData
+from reverie.ui.stacking import StackingSplitter
 
 
 def on_disk(directory: Path) -> set[str]:
@@ -319,6 +320,42 @@ def test_where_it_is_narrow_the_homes_stand_above_and_nothing_is_cut_off(
     window.resize(360, 760)
     driver.until(lambda: window.splitter.is_stacked)
     assert window.splitter.sizes()[0] >= 96, "what was hidden meanwhile is not folded away"
+    for hidden_from, shown_from in ((790, 790), (790, 360), (360, 790)):
+        window.resize(hidden_from, 760)
+        driver.until(lambda width=hidden_from: window.splitter.is_stacked == (width == 360))
+        window.toggle_picker()
+        for width in (360, 790, shown_from):
+            window.resize(width, 760)
+            driver.until(lambda width=width: window.splitter.is_stacked == (width == 360))
+        window.toggle_picker()
+        window.resize(790, 760)
+        driver.until(lambda: window.splitter.sizes() == widths)
+
+
+@pytest.mark.parametrize("shown_while", ["narrow", "wide"])
+def test_homes_hidden_before_the_window_first_became_narrow_have_their_width_back(
+    qtbot: Any, shown_while: str
+) -> None:
+    splitter, homes, rest = StackingSplitter(narrow=560, above=112), QTreeView(), QTabWidget()
+    qtbot.addWidget(splitter)
+    homes.setMinimumWidth(120)
+    splitter.addWidget(homes)
+    splitter.addWidget(rest)
+    splitter.setStretchFactor(1, 1)
+    splitter.setSizes([200, 595])
+    splitter.resize(800, 400)
+    splitter.show()
+    qtbot.waitUntil(lambda: splitter.sizes()[0] == 200)
+    homes.hide()
+    qtbot.waitUntil(lambda: splitter.sizes()[0] == 0)
+    splitter.resize(400, 400)
+    qtbot.waitUntil(lambda: splitter.is_stacked)
+    if shown_while == "narrow":
+        homes.show()
+    splitter.resize(800, 400)
+    qtbot.waitUntil(lambda: not splitter.is_stacked)
+    homes.show()
+    qtbot.waitUntil(lambda: splitter.sizes()[0] == 200)
 
 
 def test_what_is_loaded_late_does_not_keep_the_trees_and_files_waiting(

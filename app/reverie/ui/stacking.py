@@ -19,6 +19,7 @@ class StackingSplitter(QSplitter):
         super().__init__(parent)
         self._narrow = narrow
         self._known = {True: [above, 10 * above]}  # by whether it is stacked
+        self.splitterMoved.connect(self._remember)
 
     @property
     def is_stacked(self) -> bool:
@@ -30,9 +31,9 @@ class StackingSplitter(QSplitter):
 
     def set_beside(self, sizes: list[int]) -> None:
         """Give the parts these widths, now or once they are beside each other again."""
-        if self.is_stacked:
+        if all(sizes):
             self._known[False] = sizes
-        else:
+        if not self.is_stacked:
             self.setSizes(sizes)
 
     def minimumSizeHint(self) -> QSize:
@@ -46,12 +47,18 @@ class StackingSplitter(QSplitter):
     def resizeEvent(self, event: QResizeEvent) -> None:
         stacked = event.size().width() < self._narrow
         if stacked != self.is_stacked:
-            last = self.sizes()
-            if all(last):  # a part that is hidden has no size, and gets its old one when it is shown again
-                self._known[not stacked] = last
+            self._remember()
             self.setOrientation(Qt.Orientation.Vertical if stacked else Qt.Orientation.Horizontal)
-            self.setSizes(self._known.get(stacked, last))
+            if known := self._known.get(stacked):
+                self.setSizes(known)
         super().resizeEvent(event)
+        self._remember()
+
+    def _remember(self) -> None:
+        """The sizes of this order. A part that is hidden has none, and gets its old one when it is shown."""
+        sizes = self.sizes()
+        if len(sizes) > 1 and all(sizes):
+            self._known[self.is_stacked] = sizes
 
 
 def _least_width(part: QWidget) -> int:
