@@ -84,8 +84,10 @@ class RunsDialog(QDialog):
 
     @property
     def is_read(self) -> bool:
-        """The selected run's changes are shown."""
-        return self.pane.is_read
+        """The changes of the run that was asked for, or else of the selected one, are shown."""
+        shown = self.runs.current
+        arrived = not self._wanted or (shown is not None and shown.id == self._wanted)
+        return arrived and self.pane.is_read
 
     def show_reverted(self, result: RevertView) -> None:
         self.pane.show_conflicts(result)
