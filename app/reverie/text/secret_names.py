@@ -27,6 +27,8 @@ _NAMED = re.compile(
     re.VERBOSE,
 )
 _OPENING_QUOTE = re.compile(r"""(?P<escape>\\{0,4})(?P<quote>["'`])""")
+# YAML's way to put a value on the next line.
+_BLOCK = re.compile(r"[|>][+-]?[1-9]?[+-]?[ \t]{0,8}\r?\n[ \t]{1,40}")
 _QUOTED = {
     '"': re.compile(r'(?:[^"\\\n]|\\.)*+'),
     "'": re.compile(r"(?:[^'\\\n]|\\.)*+"),
@@ -63,6 +65,7 @@ def named_secrets(text: str) -> Iterator[Span]:
         kind = _kind_of_name(named["name"])
         if kind is None:
             continue
+        position = _end_of(_BLOCK, text, position)
         opening = _OPENING_QUOTE.match(text, position)
         if opening is not None:
             position = start = opening.end()

@@ -109,6 +109,8 @@ def test_tokens_headers_and_credentials_in_addresses_go(text: str, clean: str) -
         ("DB_PASSWORD=letmein", "DB_PASSWORD=[redacted:password]"),
         ("export PASSWORD=correct_horse\n", "export PASSWORD=[redacted:password]\n"),
         ("password: hunter2", "password: [redacted:password]"),
+        ("password: >-\n  hunter2\nnext: 1\n", "password: >-\n  [redacted:password]\nnext: 1\n"),
+        ("token: |2+\r\n    abcdEFGH1234zz", "token: |2+\r\n    [redacted:token]"),
         ("Password: hunter2 (changed in May)", "Password: [redacted:password] (changed in May)"),
         ("**Password:** hunter2", "**Password:** [redacted:password]"),
         ("- **password**: `hunter2`", "- **password**: `[redacted:password]`"),
@@ -192,6 +194,8 @@ def test_values_of_secret_names_go_and_all_else_stays(text: str, clean: str) -> 
         "token_count=5",
         "password policy",
         "The password policy: at least 12 characters.",
+        "password: |\n  a sentence about it\n",
+        "password: |\nhunter2 at the margin\n",
         "password: required by the API",
         "Password: see the vault of the team",
         "password: string",
@@ -335,6 +339,7 @@ def test_a_provider_key_behind_a_boundary_is_always_found(before: str, key: str,
 
 
 WORST = [
+    "token: |\n  ",
     "mysql ",
     "mysql -p",
     " -px mysql",
