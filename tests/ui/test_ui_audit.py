@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QWidget,
 )
-from pytestqt.exceptions import TimeoutError as QtTimeoutError
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
@@ -172,13 +170,6 @@ def _states(driver: Driver) -> Iterator[tuple[str, QWidget]]:
         made.deleteLater()
 
 
-def _lasting(driver: Driver, shown: QWidget) -> list[str]:
-    """What is wrong also once the layouts that are on their way have arrived."""
-    with contextlib.suppress(QtTimeoutError):
-        driver.qtbot.waitUntil(lambda: problems(shown) == [], timeout=5_000)
-    return problems(shown)
-
-
 def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
     """The windows of the memory tools, and what is asked before and after a run. Nothing is applied."""
     window, tab = driver.window, driver.tab
@@ -266,7 +257,7 @@ def test_every_page_and_dialog_is_clean(
     if width == NARROW:
         driver.window.toggle_picker()
     driver.window.resize(width, 780)
-    found = [f"{name}: {each}" for name, shown in _states(driver) for each in _lasting(driver, shown)]
+    found = [f"{name}: {each}" for name, shown in _states(driver) for each in problems(shown)]
     assert found == []
 
 
@@ -291,9 +282,7 @@ def test_every_tool_and_what_is_asked_around_a_run_is_clean(
     if width == NARROW:
         driver.window.toggle_picker()
     driver.window.resize(width, 780)
-    found = [
-        f"{name}: {each}" for name, shown in _tool_states(driver, home) for each in _lasting(driver, shown)
-    ]
+    found = [f"{name}: {each}" for name, shown in _tool_states(driver, home) for each in problems(shown)]
     assert found == []
 
 

@@ -1,5 +1,9 @@
 """A box to choose from that shortens its text with an ellipsis rather than cut it off; the tool tip has all
-of it."""
+of it.
+
+It would like to be as wide as its widest item, and takes what the layout gives it: Qt's own way to follow the
+contents resizes a box behind the back of its layout. GUI thread.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,19 @@ class FitCombo(QComboBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        for changed in (self.model().rowsInserted, self.model().rowsRemoved, self.model().dataChanged):
+            changed.connect(self._on_items)
         self.currentIndexChanged.connect(self.follow)
+
+    def sizeHint(self) -> QSize:
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        metrics = self.fontMetrics()
+        widest = max((metrics.horizontalAdvance(self.itemText(at)) for at in range(self.count())), default=0)
+        contents = QSize(widest, metrics.height())
+        wanted = self.style().sizeFromContents(QStyle.ContentsType.CT_ComboBox, option, contents, self)
+        return QSize(max(wanted.width(), _NARROWEST), super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(_NARROWEST, super().minimumSizeHint().height())
@@ -40,3 +55,6 @@ class FitCombo(QComboBox):
         )
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+    def _on_items(self) -> None:
+        self.updateGeometry()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
-    QComboBox,
     QHBoxLayout,
     QListWidget,
     QListWidgetItem,
@@ -97,8 +96,6 @@ class DuplicatesWindow(SideWindow):
         chosen = QHBoxLayout()
         chosen.setSpacing(UNIT)
         for box in (self.first, self.second):
-            # They share the row; a box that adjusts to its text takes that width whatever the layout gave it.
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContentsOnFirstShow)
             chosen.addWidget(box, 1)
         row = FlowLayout(gap=GAP)
         row.addWidget(self.merge)
