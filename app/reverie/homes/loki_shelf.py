@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reverie.errors import StoreError
 from reverie.files.beside_lock import lock_beside
@@ -41,6 +41,21 @@ _SENTENCE = (
 )
 
 
+class _Named(NamedTuple):
+    """An anti-pattern of a file: what it is called, where it stands in the list, and whether it must not go
+    before others with its name."""
+
+    name: str
+    place: int
+    record: dict[str, Any]
+    stays: bool = False
+
+    @property
+    def text(self) -> RecordText:
+        said = " ".join(text_of(self.record["pattern"]).split())
+        return RecordText(self.name, record_text(self.record), self.place, said, self.stays)
+
+
 class AntiPatternRecords:
     """Implements `homes.records.Records`."""
 
@@ -54,11 +69,11 @@ class AntiPatternRecords:
         return above if name and self.is_holder(above) else ""
 
     def split(self, data: bytes) -> tuple[RecordText, ...]:
-        return tuple(_told(*each) for each in _told_apart(whole_document(data)))
+        return tuple(each.text for each in _told_apart(whole_document(data)))
 
     def one(self, data: bytes, name: str) -> RecordText | None:
-        found = _told_apart(whole_document(data))
-        return next((_told(*each) for each in found if each[0] == name), None)
+        found = _found(whole_document(data), name)
+        return None if found is None else found.text
 
     def folded(self, data: bytes, name: str, text: str | None, place: int | None) -> bytes:
         document = whole_document(data)
@@ -66,21 +81,18 @@ class AntiPatternRecords:
         spans = patterns_in(decoded)
         if spans is None:
             raise _unreadable("it holds no list of patterns")
-        known, stays = next(
-            (((at, each), stays) for found, at, each, stays in _told_apart(document) if found == name),
-            (None, False),
-        )
-        if text is None and stays:
-            raise _not_so("a later record has the same id, and that one goes first")
+        known = _found(document, name)
         if text is None:
-            after = decoded if known is None else removed(decoded, spans, known[0])
+            if known is not None and known.stays:
+                raise _not_so("a later record has the same id, and that one goes first")
+            after = decoded if known is None else removed(decoded, spans, known.place)
         elif known is None:
             last = len(spans.members)
             after = inserted(decoded, spans, last if place is None else place, record_of(text))
-        elif known[1] == (record := record_of(text)) and record_text(known[1]) == text:
+        elif known.record == (record := record_of(text)) and record_text(known.record) == text:
             after = decoded
         else:
-            after = replaced(decoded, spans, known[0], record)
+            after = replaced(decoded, spans, known.place, record)
         return after.encode("utf-8", "surrogatepass")
 
     def check(self, name: str, before: str, after: str) -> None:
@@ -196,11 +208,6 @@ def _relinked(text: str, ids: dict[str, str]) -> str:
     return text if led == links else record_text({**record, "links": led})
 
 
-def _told(name: str, place: int, record: dict[str, Any], stays: bool) -> RecordText:
-    said = " ".join(text_of(record["pattern"]).split())
-    return RecordText(name, record_text(record), place, said, stays)
-
-
 def whole_document(data: bytes) -> Any:
     """The document in a file that is to be written again. Raises `StoreError` for what must not be."""
     try:
@@ -211,26 +218,32 @@ def whole_document(data: bytes) -> Any:
     return document
 
 
-def _told_apart(document: Any) -> list[tuple[str, int, dict[str, Any], bool]]:
+def _found(document: Any, name: str) -> _Named | None:
+    return next((each for each in _told_apart(document) if each.name == name), None)
+
+
+def _told_apart(document: Any) -> list[_Named]:
     """`_named`, and of each whether it stays: the first of an id while there are others, and of those that
     hold the same all but the last. So no name ever comes to mean another record because one went."""
     found = _named(document)
-    names = {name for name, _place, _record in found}
-    more = {name.partition(_TWIN)[0] for name in names if _TWIN in name}
-    told: list[tuple[str, int, dict[str, Any], bool]] = []
-    for name, place, record in found:
-        _base, _twin, held = name.partition(_TWIN)
+    names = {each.name for each in found}
+    shared = {name.partition(_TWIN)[0] for name in names if _TWIN in name}
+
+    def stays(name: str) -> bool:
+        first, _twin, held = name.partition(_TWIN)
         digest, _again, turn = held.partition(_TWIN)
-        after = f"{_base}{_TWIN}{digest}{_TWIN}{int(turn or 1) + 1}"
-        told.append((name, place, record, after in names if held else name in more))
-    return told
+        if not held:
+            return first in shared
+        return f"{first}{_TWIN}{digest}{_TWIN}{int(turn or 1) + 1}" in names
+
+    return [each._replace(stays=stays(each.name)) for each in found]
 
 
-def _named(document: Any) -> list[tuple[str, int, dict[str, Any]]]:
-    """`(name, place, record)` of each anti-pattern: named by its id, and by what it holds where that name is
-    taken, so that it keeps its name while others come and go."""
+def _named(document: Any) -> list[_Named]:
+    """Each anti-pattern, named by its id, and by what it holds where that name is taken, so that it keeps
+    its name while others come and go."""
     listed = document.get("patterns") if isinstance(document, dict) else document
-    found: list[tuple[str, int, dict[str, Any]]] = []
+    found: list[_Named] = []
     turns: dict[str, int] = {}
     for place, record in enumerate(listed if isinstance(listed, list) else ()):
         name = _name(record)
@@ -240,7 +253,7 @@ def _named(document: Any) -> list[tuple[str, int, dict[str, Any]]]:
             held = hashlib.sha256(record_text(record).encode("utf-8", "surrogatepass")).hexdigest()
             name = f"{name}{_TWIN}{held[:8]}"
         turns[name] = turns.get(name, 0) + 1
-        found.append((name if turns[name] == 1 else f"{name}{_TWIN}{turns[name]}", place, record))
+        found.append(_Named(name if turns[name] == 1 else f"{name}{_TWIN}{turns[name]}", place, record))
     return found
 
 
