@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFormLayout, QWidget
 
 from reverie.ui.labels import WrapLabel
 from reverie.ui.settings_draft import Background
-from reverie.ui.settings_page import SettingsPage, fill, number, switch
+from reverie.ui.settings_page import Rows, SettingsPage, fill, number, switch
 
 MOST_RUNS = 1000
 MOST_TOKENS = 1_000_000_000
@@ -38,6 +38,14 @@ class BackgroundPage(SettingsPage):
         self.runs.valueChanged.connect(self.changed)
         self.tokens.valueChanged.connect(self.changed)
         self._on_switch(False)
+
+    @property
+    def rows(self) -> Rows:
+        return {
+            "background.*.enabled": (self.switch,),
+            "background.*.runs_per_day": (self.runs,),
+            "background.*.tokens_per_day": (self.tokens,),
+        }
 
     @property
     def value(self) -> Background:

@@ -24,9 +24,10 @@ from reverie.ui.settings_engine import EnginePage
 from reverie.ui.settings_extract import ExtractPage
 from reverie.ui.settings_generated import AdvancedPage, Fields
 from reverie.ui.settings_notes import NotesPage
+from reverie.ui.settings_page import Rows
 from reverie.ui.settings_providers import ProvidersPage
 from reverie.ui.settings_schema import Setting
-from reverie.ui.settings_search import Finder, Rows, SettingsSearch
+from reverie.ui.settings_search import Finder, SettingsSearch
 from reverie.ui.settings_system1 import System1Page
 from reverie.ui.settings_window import WindowPage
 from reverie.ui.shown import visible
@@ -122,11 +123,15 @@ class SettingsDialog(QDialog):
         problems = [*(page.problem for page in pages), *(fields.problem for fields in self._generated)]
         return next(filter(None, problems), "")
 
+    @property
+    def by_hand(self) -> Rows:
+        """The settings that the pages lay out by hand."""
+        return {key: widgets for page, _title in self._all for key, widgets in page.rows.items()}
+
     def show_schema(self, settings: Sequence[Setting]) -> None:
         """Every setting there is: those that no page lays out get their fields, and all can be found."""
         schema = {setting.key: setting for setting in settings}
-        rows = _laid_out(self)
-        left = [setting for setting in settings if all(setting.key not in each for each in rows.values())]
+        left = [setting for setting in settings if setting.key not in self.by_hand]
         of_providers = [setting for setting in left if setting.key.startswith("providers.")]
         of_window = [setting for setting in left if setting.key.startswith("window.")]
         rest = [setting for setting in left if setting not in of_providers and setting not in of_window]
@@ -145,7 +150,7 @@ class SettingsDialog(QDialog):
         for tab, (page, _title) in enumerate(self._all):
             fields_here = made.get(page)
             more = {each.setting.key: (each.widget,) for each in fields_here.all} if fields_here else {}
-            self.finder.know(tab, page, {**rows.get(page, {}), **more}, schema)
+            self.finder.know(tab, page, {**page.rows, **more}, schema)
         self.finder.head(self.engine.limits, "dream.max_loss_percent", "dream.time_limit_s")
         self._on_search(self.search.text())
 
@@ -232,55 +237,6 @@ class SettingsDialog(QDialog):
         self.apply.setEnabled(possible and self._dirty)
         for button in (self.ok, self.apply):
             button.setToolTip(self.problem)
-
-
-def _laid_out(dialog: SettingsDialog) -> dict[QWidget, Rows]:
-    """The settings that each page lays out by hand: their keys and their widgets, the field first."""
-    engine, system1, notes, extract = dialog.engine, dialog.system1, dialog.notes, dialog.extract
-    background, window = dialog.background, dialog.window_page
-    return {
-        engine: {
-            "dream.engine": (engine.auto, engine.rules, engine.model, engine.name, engine.test_button),
-            "dream.max_loss_percent": (engine.loss,),
-            "dream.time_limit_s": (engine.time,),
-        },
-        dialog.providers: {"providers.*.base_url": (dialog.providers.address,)},
-        background: {
-            "background.*.enabled": (background.switch,),
-            "background.*.runs_per_day": (background.runs,),
-            "background.*.tokens_per_day": (background.tokens,),
-        },
-        system1: {
-            "system1.enabled": (system1.switch,),
-            "system1.interval": (system1.interval,),
-            "system1.target": (system1.target,),
-            "system1.model": (system1.model,),
-            "system1.time_limit_s": (system1.time,),
-            "system1.traces": (system1.traces,),
-            "system1.keep_count": (system1.count,),
-            "system1.keep_bytes": (system1.room,),
-        },
-        notes: {
-            "notes.enabled": (notes.switch,),
-            "notes.model": (notes.model,),
-            "notes.start_tokens": (notes.start,),
-            "notes.growth_tokens": (notes.growth,),
-            "notes.tool_calls": (notes.calls,),
-            "notes.time_limit_s": (notes.time,),
-        },
-        extract: {
-            "extract.at_launch": (extract.switch,),
-            "extract.model": (extract.model,),
-            "extract.max_rollouts": (extract.rollouts,),
-            "extract.idle_seconds": (extract.idle,),
-            "extract.time_limit_s": (extract.time,),
-        },
-        window: {
-            "window.theme": (window.theme,),
-            "window.font_size": (window.font_size,),
-            "window.language": (window.language,),
-        },
-    }
 
 
 def _scrolled(page: QWidget, title: str) -> QScrollArea:

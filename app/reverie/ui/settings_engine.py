@@ -21,7 +21,7 @@ from reverie.ui.buttons import FitPushButton
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.settings_draft import AUTO, RULES, Draft, is_model_name
-from reverie.ui.settings_page import SettingsPage, number
+from reverie.ui.settings_page import Rows, SettingsPage, number
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
 
@@ -138,6 +138,14 @@ class EnginePage(SettingsPage):
         )
 
     # Values
+
+    @property
+    def rows(self) -> Rows:
+        return {
+            "dream.engine": (self.auto, self.rules, self.model, self.name, self.test_button),
+            "dream.max_loss_percent": (self.loss,),
+            "dream.time_limit_s": (self.time,),
+        }
 
     @property
     def engine(self) -> str:

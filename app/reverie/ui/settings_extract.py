@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.ui.labels import WrapLabel
 from reverie.ui.settings_draft import Extract
-from reverie.ui.settings_page import ModelPage, number, switch
+from reverie.ui.settings_page import ModelPage, Rows, number, switch
 
 
 class ExtractPage(ModelPage):
@@ -48,6 +48,16 @@ class ExtractPage(ModelPage):
             self.switch,
             self.what,
         )
+
+    @property
+    def rows(self) -> Rows:
+        return {
+            "extract.at_launch": (self.switch,),
+            "extract.model": (self.model,),
+            "extract.max_rollouts": (self.rollouts,),
+            "extract.idle_seconds": (self.idle,),
+            "extract.time_limit_s": (self.time,),
+        }
 
     @property
     def value(self) -> Extract:

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.ui.labels import WrapLabel
 from reverie.ui.settings_draft import Notes
-from reverie.ui.settings_page import ModelPage, number, switch
+from reverie.ui.settings_page import ModelPage, Rows, number, switch
 
 MOST_TOKENS = 10_000_000
 MOST_CALLS = 1_000
@@ -51,6 +51,17 @@ class NotesPage(ModelPage):
             self.switch,
             self.what,
         )
+
+    @property
+    def rows(self) -> Rows:
+        return {
+            "notes.enabled": (self.switch,),
+            "notes.model": (self.model,),
+            "notes.start_tokens": (self.start,),
+            "notes.growth_tokens": (self.growth,),
+            "notes.tool_calls": (self.calls,),
+            "notes.time_limit_s": (self.time,),
+        }
 
     @property
     def value(self) -> Notes:

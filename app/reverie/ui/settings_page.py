@@ -6,7 +6,7 @@ A page holds values only; the dialog shows it a draft and takes another one back
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import (
@@ -25,14 +25,22 @@ from reverie.ui.labels import WrapLabel
 from reverie.ui.settings_draft import RULES, is_model_name
 from reverie.ui.theme import GAP
 
-Rows = Iterable[tuple[str, QWidget]]
+FormRows = Iterable[tuple[str, QWidget]]
 """The label of each field, with its mnemonic, and the field."""
+
+Rows = Mapping[str, Sequence[QWidget]]
+"""The key of each setting of a page, and the widgets that show it, the first of them its field."""
 
 
 class SettingsPage(QWidget):
     """`changed()`: something was edited."""
 
     changed = Signal()
+
+    @property
+    def rows(self) -> Rows:
+        """The settings that this page lays out by hand; those made from the schema are not among them."""
+        return {}
 
     def stack(self, *parts: QWidget | QLayout) -> None:
         """Everything on the page, from the top."""
@@ -48,7 +56,7 @@ class ModelPage(SettingsPage):
         self.hint = WrapLabel()
         self._form = QFormLayout()
 
-    def lay_out(self, rows: Rows, *above: QWidget) -> None:
+    def lay_out(self, rows: FormRows, *above: QWidget) -> None:
         """`rows` have `self.model` among them."""
         fill(self._form, rows, {self.model: self.hint})
         self.stack(*above, self._form)
@@ -78,7 +86,7 @@ class ModelPage(SettingsPage):
         self.changed.emit()
 
 
-def fill(form: QFormLayout, rows: Rows, hints: dict[QWidget, WrapLabel] | None = None) -> QFormLayout:
+def fill(form: QFormLayout, rows: FormRows, hints: dict[QWidget, WrapLabel] | None = None) -> QFormLayout:
     """`form` with these rows; below a field stands its hint, if it has one."""
     form.setHorizontalSpacing(GAP)
     form.setVerticalSpacing(GAP)

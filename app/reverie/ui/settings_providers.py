@@ -28,6 +28,7 @@ from reverie.ui.buttons import FitPushButton
 from reverie.ui.labels import WrapLabel
 from reverie.ui.settings_draft import is_base_url
 from reverie.ui.settings_generated import Fields
+from reverie.ui.settings_page import Rows, SettingsPage
 from reverie.ui.settings_schema import Setting
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, MARGIN, CalmSelection
@@ -42,7 +43,7 @@ _PREFIX = "providers.*."
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-class ProvidersPage(QWidget):
+class ProvidersPage(SettingsPage):
     """`key_given(provider, key)`, `key_forgotten(provider)`, `find_servers()`, `model_chosen(model)`,
     `changed()`: an address was edited."""
 
@@ -50,7 +51,6 @@ class ProvidersPage(QWidget):
     key_forgotten = Signal(str)
     find_servers = Signal()
     model_chosen = Signal(str)
-    changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -130,6 +130,11 @@ class ProvidersPage(QWidget):
         column.addWidget(self.use, 0, Qt.AlignmentFlag.AlignLeft)
 
     # Values
+
+    @property
+    def rows(self) -> Rows:
+        """The settings that are laid out by hand, of the provider that is chosen."""
+        return {"providers.*.base_url": (self.address,)}
 
     @property
     def base_urls(self) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ What is found: the label of a row, its accessible name, its explanation, its key
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, Qt
@@ -15,11 +15,9 @@ from PySide6.QtWidgets import QAbstractButton, QFormLayout, QLabel, QLayout, QTa
 
 from reverie.ui import settings_words as words
 from reverie.ui.search_field import SearchField
+from reverie.ui.settings_page import Rows
 from reverie.ui.settings_schema import Setting
 from reverie.ui.shown import as_tooltip
-
-Rows = Mapping[str, Sequence[QWidget]]
-"""The key of each setting of a page, and the widgets that show it, the first of them its field."""
 
 
 class SettingsSearch(SearchField):

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.ui.labels import WrapLabel
 from reverie.ui.settings_draft import System1
-from reverie.ui.settings_page import ModelPage, choice, number, switch
+from reverie.ui.settings_page import ModelPage, Rows, choice, number, switch
 
 MOST_TURNS = 50
 MOST_SECONDS = 600
@@ -75,6 +75,19 @@ class System1Page(ModelPage):
             self.switch,
             self.what,
         )
+
+    @property
+    def rows(self) -> Rows:
+        return {
+            "system1.enabled": (self.switch,),
+            "system1.interval": (self.interval,),
+            "system1.target": (self.target,),
+            "system1.model": (self.model,),
+            "system1.time_limit_s": (self.time,),
+            "system1.traces": (self.traces,),
+            "system1.keep_count": (self.count,),
+            "system1.keep_bytes": (self.room,),
+        }
 
     @property
     def value(self) -> System1:

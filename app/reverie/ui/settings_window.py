@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFormLayout, QWidget
 
 from reverie.ui.labels import WrapLabel
 from reverie.ui.look import LARGEST_FONT
-from reverie.ui.settings_page import SettingsPage, choice, fill, number
+from reverie.ui.settings_page import Rows, SettingsPage, choice, fill, number
 from reverie.ui.window_wishes import Window
 
 _SMALLEST_FONT = 6
@@ -43,6 +43,14 @@ class WindowPage(SettingsPage):
         self.theme.currentIndexChanged.connect(self.changed)
         self.font_size.valueChanged.connect(self.changed)
         self.language.currentIndexChanged.connect(self.changed)
+
+    @property
+    def rows(self) -> Rows:
+        return {
+            "window.theme": (self.theme,),
+            "window.font_size": (self.font_size,),
+            "window.language": (self.language,),
+        }
 
     @property
     def value(self) -> Window:
