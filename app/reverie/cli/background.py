@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from reverie.cli import answers
@@ -81,11 +82,23 @@ def harvest(session: Session) -> int:
 def interruptible() -> Iterator[threading.Event]:
     """An event that Ctrl+C sets, so that a run ends as cancelled and not in the middle."""
     cancel = threading.Event()
-    previous = signal.signal(signal.SIGINT, lambda _number, _frame: cancel.set())
+    # A handler may put whatever this thread is doing; setting the event itself would wait for the event's own
+    # lock, which this very thread may hold.
+    wishes: SimpleQueue[bool] = SimpleQueue()
+
+    def relay() -> None:
+        while wishes.get():
+            cancel.set()
+
+    relaying = threading.Thread(target=relay, name="interrupt")
+    relaying.start()
+    previous = signal.signal(signal.SIGINT, lambda _number, _frame: wishes.put(True))
     try:
         yield cancel
     finally:
         signal.signal(signal.SIGINT, previous)
+        wishes.put(False)
+        relaying.join()
 
 
 def _swept(result: SweepResult) -> int:
