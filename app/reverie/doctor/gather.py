@@ -104,6 +104,7 @@ def gather(
         model=model,
         dream_model=desk.dream_model() if desk.dream_model is not None else None,
         probe=probe,
+        # Dumps are what a memory writer leaves: an agent without one has no place for them.
         has_writer=home.dump_places() is not None,
     )
 
