@@ -19,6 +19,7 @@ from helpers.rollouts import START, meta
 from helpers.watching import wait_until
 from reverie.cli import main
 from reverie.errors import StoreError
+from reverie.homes.codex import CodexHome
 from reverie.homes.codex_names import bucket_of
 from reverie.rollouts.progress import ExtractProgress
 from reverie.rollouts.rules import extracted
@@ -170,6 +171,23 @@ def test_after_its_extraction_was_taken_back_a_thread_is_a_candidate_again(home:
     assert written.read_bytes() == text, "it is consolidated again, too"
     assert extract(home, profile).candidates == 0, "once"
     assert len(reverts) == len(before.rollouts) + 1
+
+
+def test_what_a_deleted_thread_taught_stays(tmp_path: Path, profile: Path) -> None:
+    maker = small_home(tmp_path / "codex")
+    home = maker.root
+    maker.state(*(maker.thread_row(number, CWD) for number in (1, 2, 3)))
+    extract(home, profile)
+    next((home / "sessions").rglob(f"*{thread_id(2)}.jsonl")).unlink()
+    maker.database("state_5.sqlite", f"DELETE FROM threads WHERE id = '{thread_id(2)}'")
+    before = contents(home)
+    assert extract(home, profile).outcome == "unchanged"
+    assert contents(home) == before
+    assert {thread.id for thread in CodexHome(home, tmp_path / "cache").threads()} == set(ids(1, 3))
+    age(maker.rollout(4, talk(4, CWD, "Fix the docs")), 900)
+    assert [end.id for end in extract(home, profile).rollouts] == ids(4)
+    assert traces_of(home) == ids(1, 2, 3, 4)
+    assert thread_id(2) in (memory_of(home) / "memory_summary.md").read_text()
 
 
 def test_cancelling_ends_at_once_and_leaves_nothing_half_done(home: Path, profile: Path) -> None:

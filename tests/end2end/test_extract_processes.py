@@ -133,12 +133,14 @@ def test_a_lock_of_the_agent_itself_makes_reverie_stand_down(tmp_path: Path) -> 
     assert not (memory_of(maker.root) / "MEMORY.md").exists()
 
 
-def test_a_link_in_place_of_a_memory_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("above", [0, 1, 2])
+def test_a_link_in_place_of_a_memory_is_left_alone(tmp_path: Path, above: int) -> None:
     home = small_home(tmp_path / "codex", [1]).root
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    memory_of(home).parent.parent.mkdir()
-    memory_of(home).parent.symlink_to(elsewhere)
+    link = (memory_of(home), memory_of(home).parent, home / "memories")[above]
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(elsewhere)
     result = extract(home, tmp_path / "profile")
     assert [end.reason for end in result.rollouts] == ["link"]
     assert list(elsewhere.iterdir()) == []

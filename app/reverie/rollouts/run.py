@@ -76,7 +76,8 @@ class Around:
     def root(self, cwd: str, bucket: str) -> ScopeRoot:
         """Where the memory of a directory lies. Raises `StoreError` where a link stands in its place."""
         root = self.parts.run.home.scope_root(context_of(cwd, bucket), Scope.PROJECT)
-        if root.directory.is_symlink() or root.directory.parent.is_symlink():
+        # As the agent, which clears no memories that it reaches through a link.
+        if any(each.is_symlink() for each in (root.directory, *root.directory.parents[:2])):
             raise StoreError(
                 f"The memory of {cwd} was left alone.",
                 cause=f"{root.directory} is reached through a link.",

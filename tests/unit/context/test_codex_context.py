@@ -130,6 +130,14 @@ def test_a_missing_or_empty_summary_is_said(maker: CodexHomeMaker, tmp_path: Pat
     assert (part.entries[0].reason, part.text) == ("empty", "")
 
 
+def test_a_summary_without_its_version_line_is_loaded_as_it_stands(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    maker.file("memories/memory_summary.md", "## User Profile\nBrief.\n")
+    part = part_of(view_of(maker, tmp_path), "summary")
+    assert (part.entries[0].reason, part.text) == ("loaded", "## User Profile\nBrief.")
+
+
 def test_an_override_takes_the_place_of_the_instructions(maker: CodexHomeMaker, tmp_path: Path) -> None:
     maker.file("AGENTS.md", "Be brief.\n")
     part = part_of(view_of(maker, tmp_path), "instructions")

@@ -282,7 +282,9 @@ def test_threads_come_from_the_disk_and_the_books_only_add_to_them(
     assert shown == ["Bare"]
 
 
-def test_jobs_are_told_as_they_stand(maker: CodexHomeMaker, tmp_path: Path) -> None:
+# They were in the database of the threads before they had one of their own.
+@pytest.mark.parametrize("name", ["sqlite/memories_1.sqlite", "state_5.sqlite"])
+def test_jobs_are_told_as_they_stand(maker: CodexHomeMaker, tmp_path: Path, name: str) -> None:
     now = NOW_S
     columns = "kind, job_key, status, started_at, finished_at, lease_until, retry_at, last_error"
     job = f"INSERT INTO jobs ({columns}) VALUES"
@@ -290,7 +292,7 @@ def test_jobs_are_told_as_they_stand(maker: CodexHomeMaker, tmp_path: Path) -> N
     for number in (1, 5):
         maker.rollout(number, talk(number, "/p"))
     maker.database(
-        "sqlite/memories_1.sqlite",
+        name,
         JOBS_TABLE,
         OUTPUTS_TABLE,
         f"{job} ('memory_consolidate_global', 'global', 'done', {now - 50}, {now - 40}, NULL, NULL, NULL)",

@@ -113,6 +113,22 @@ def test_a_call_carries_its_result_whatever_shape_that_has(tmp_path: Path) -> No
     assert messages[-1].text == "Done"
 
 
+def test_a_picture_is_named_and_its_data_is_not_shown(tmp_path: Path) -> None:
+    picture = {"type": "input_image", "image_url": "data:image/png;base64," + "A" * 100_000}
+    shown = told(
+        tmp_path,
+        line("response_item", type="message", role="user", content=[picture]),
+        line(
+            "response_item",
+            type="message",
+            role="user",
+            content=[{"type": "input_text", "text": "Look"}, picture],
+        ),
+        event("user_message", message="Look", images=[picture["image_url"]]),
+    )
+    assert shown == [("user", "message", "[image]"), ("user", "message", "Look\n[image]")]
+
+
 def test_a_call_without_a_result_holds_nothing_back_for_ever(tmp_path: Path) -> None:
     lines = [
         call("a", "shell", {}),
