@@ -123,7 +123,6 @@ class AgentLocks:
             home=str(self._home.root),
             workspace_id=None,
             run_id=run_id,
-            details={},
         )
 
 

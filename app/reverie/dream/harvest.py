@@ -126,7 +126,6 @@ class HarvestService:
                 text=summary,
                 home=str(parts.home.root),
                 workspace_id=request.context.workspace_id,
-                run_id=None,
                 details={"reason": refused.reason},
             )
         except MendableError as error:

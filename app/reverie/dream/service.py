@@ -133,7 +133,6 @@ def skipped(
             text=summary,
             home=str(parts.home.root),
             workspace_id=workspace_id,
-            run_id=None,
             details={"reason": refusal.reason, "trigger": trigger},
         )
     except MendableError as error:

@@ -307,7 +307,6 @@ class Triggers:
             text=text,
             home=str(self._parts.home.root),
             workspace_id=workspace_id,
-            run_id=None,
             details={"gate": gate},
         )
         return Triggered(gate, text)

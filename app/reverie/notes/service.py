@@ -360,7 +360,7 @@ class NotesService:
         run_id: str | None,
         details: Mapping[str, Any],
     ) -> None:
-        self._parts.activity.add_or_log(
+        self._parts.activity.add(
             event,
             level=level,
             text=text,
@@ -368,6 +368,7 @@ class NotesService:
             workspace_id=session_id or None,
             run_id=run_id,
             details=details,
+            or_log=True,
         )
 
 

@@ -87,7 +87,7 @@ class Voice:
         details: Mapping[str, Any],
     ) -> None:
         _log.debug("extract %s: %s", event, redact(text))
-        self._activity.add_or_log(
+        self._activity.add(
             f"extract.{event}",
             level=level,
             text=text,
@@ -95,6 +95,7 @@ class Voice:
             workspace_id=None,
             run_id=run_id,
             details=details,
+            or_log=True,
         )
 
 

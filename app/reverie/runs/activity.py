@@ -14,6 +14,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from reverie.clock import Clock
@@ -24,6 +25,7 @@ from reverie.text.redact import redact
 
 _ROTATE_BYTES = 4 * 1024 * 1024
 _TAIL_BYTES = 64 * 1024
+_NO_DETAILS: Mapping[str, Any] = MappingProxyType({})
 _log = logging.getLogger("reverie.activity")
 
 Gate = tuple[str, str]
@@ -62,13 +64,14 @@ class Activity:
         text: str,
         home: str,
         workspace_id: str | None,
-        run_id: str | None,
-        details: Mapping[str, Any],
+        run_id: str | None = None,
+        details: Mapping[str, Any] = _NO_DETAILS,
+        or_log: bool = False,
     ) -> None:
-        """Append one decision; the same one as the last of its gate only raises that one's counter."""
-        now = self._clock()
+        """Append one decision; the same one as the last of its gate only raises that one's counter. `or_log`:
+        what goes on also where it cannot be written down, which is a line in the log then."""
         entry = {
-            "at": now,
+            "at": self._clock(),
             "event": event,
             "level": level,
             "text": redact(text),
@@ -77,13 +80,12 @@ class Activity:
             "runId": run_id,
             "details": {name: _redacted(value) for name, value in details.items()},
         }
-        ensure_private(self._file.parent)
-        with file_lock(self._lock_dir, self._file):
-            last = self._last_of(_gate(entry))
-            same = last is not None and all(last[key] == entry[key] for key in entry if key != "at")
-            again = {"again": now, "event": event, "workspaceId": workspace_id}
-            line = again if same else entry
-            self._append(json.dumps(line, ensure_ascii=True) + "\n")
+        try:
+            self._write(entry)
+        except MendableError as error:
+            if not or_log:
+                raise
+            _log.info("Activity was not written: %s", error)
 
     def read(self, limit: int = 1000) -> tuple[ActivityEntry, ...]:
         """At most `limit` entries, newest first, the rotated file included."""
@@ -112,30 +114,13 @@ class Activity:
                 else:
                     yield item
 
-    def add_or_log(
-        self,
-        event: str,
-        *,
-        level: str,
-        text: str,
-        home: str,
-        workspace_id: str | None,
-        run_id: str | None = None,
-        details: Mapping[str, Any],
-    ) -> None:
-        """As `add`, for what goes on also where it cannot be written down: that is a line in the log then."""
-        try:
-            self.add(
-                event,
-                level=level,
-                text=text,
-                home=home,
-                workspace_id=workspace_id,
-                run_id=run_id,
-                details=details,
-            )
-        except MendableError as error:
-            _log.info("Activity was not written: %s", error)
+    def _write(self, entry: Mapping[str, Any]) -> None:
+        ensure_private(self._file.parent)
+        with file_lock(self._lock_dir, self._file):
+            last = self._last_of(_gate(entry))
+            same = last is not None and all(last[key] == entry[key] for key in entry if key != "at")
+            again = {"again": entry["at"], "event": entry["event"], "workspaceId": entry["workspaceId"]}
+            self._append(json.dumps(again if same else entry, ensure_ascii=True) + "\n")
 
     def _last_of(self, gate: Gate) -> dict[str, Any] | None:
         """The newest full entry of a gate within reach of the end of the file."""

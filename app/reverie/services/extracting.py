@@ -172,8 +172,6 @@ def extract_at_launch(parts: HomeParts, cancel: threading.Event) -> ExtractResul
             text="Extraction at the start is off. Switch it on in the settings.",
             home=str(parts.home.root),
             workspace_id=None,
-            run_id=None,
-            details={},
         )
         return None
     return desk.run(cancel=cancel, trigger="launch")

@@ -178,6 +178,11 @@ class Host:
             self._on_status(status)
 
     def _say(self, event: str, text: str, level: str = "info") -> None:
-        self._parts.activity.add_or_log(
-            event, level=level, text=text, home=str(self._parts.home.root), workspace_id=None, details={}
+        self._parts.activity.add(
+            event,
+            level=level,
+            text=text,
+            home=str(self._parts.home.root),
+            workspace_id=None,
+            or_log=True,
         )

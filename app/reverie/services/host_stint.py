@@ -325,8 +325,13 @@ class Stint:
 
     def _say(self, event: str, text: str, key: str, level: str) -> None:
         home = str(self._parts.home.root)
-        self._parts.activity.add_or_log(
-            event, level=level, text=text, home=home, workspace_id=key or None, details={}
+        self._parts.activity.add(
+            event,
+            level=level,
+            text=text,
+            home=home,
+            workspace_id=key or None,
+            or_log=True,
         )
 
 

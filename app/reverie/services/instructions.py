@@ -34,7 +34,5 @@ def own_instructions(
             text=f"{problem} The built-in prompt is used.",
             home=str(parts.home.root),
             workspace_id=context.workspace_id,
-            run_id=None,
-            details={},
         )
     return ""

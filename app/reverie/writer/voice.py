@@ -110,7 +110,7 @@ class Voice:
         run_id: str | None,
         details: Mapping[str, Any],
     ) -> None:
-        self._activity.add_or_log(
+        self._activity.add(
             event,
             level=level,
             text=text,
@@ -118,6 +118,7 @@ class Voice:
             workspace_id=workspace_id,
             run_id=run_id,
             details=details,
+            or_log=True,
         )
 
 
