@@ -14,6 +14,7 @@ from reverie.homes.agents import Essence
 
 _BLOCK = re.compile(r"(\ufeff?---\r?\n)(.*?\r?\n)(---(?:\r?\n|\Z))", re.DOTALL)
 _KEY = re.compile(r"(?P<indent>[ \t]*)(?P<key>[A-Za-z_][\w-]*):(?P<value>[^\n]*)")
+_COMMENT = re.compile(r"\s#.*")
 _OF_THE_FILE = frozenset({"name", "metadata", "node_type", "type", "originSessionId", "modified"})
 _KINDS = frozenset({"user", "feedback", "project", "reference"})
 
@@ -23,14 +24,15 @@ def essence(text: str) -> Essence:
     block = _BLOCK.match(text)
     if block is None:
         return Essence(text)
-    kept, kind, dropping = [], "", False
+    kept, kind, top = [], "", ""
     for line in block[2].splitlines(keepends=True):
         key = _KEY.match(line)
-        if key is not None and key["key"] == "type":
-            said = key["value"].strip().strip("\"'")
-            kind = said if said in _KINDS else kind
         if key is not None and not key["indent"]:
-            dropping = key["key"] in _OF_THE_FILE
+            top = key["key"]
+        if key is not None and key["key"] == "type" and top in ("type", "metadata"):
+            said = _COMMENT.sub("", key["value"]).strip().strip("\"'")
+            kind = said if said in _KINDS else kind
+        dropping = top in _OF_THE_FILE
         if not dropping:
             kept.append(line)
     head = block[1] + "".join(kept) + block[3] if "".join(kept).strip() else ""

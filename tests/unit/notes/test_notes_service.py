@@ -327,8 +327,11 @@ def test_the_standing_says_what_is_missing_until_the_next_update(desk: Desk) -> 
     desk.engine.act = editing("# Learnings\n", "# Learnings\n")
     desk.notes.on_change(SESSION)
     desk.file.parent.mkdir(parents=True, exist_ok=True)
+    desk.file.write_text(f"{TEMPLATE}\n", encoding="utf-8")
+    assert desk.notes.standing(SESSION).is_template, "nothing was noted in it"
     desk.file.write_text(TEMPLATE.replace("# Workflow", "# Flow"), encoding="utf-8")
     after = desk.notes.standing(SESSION)
+    assert not after.is_template
     assert [(problem.kind, problem.section) for problem in after.problems] == [("missing", "# Workflow")]
     assert (after.gate, after.noted_tokens, after.running) == ("not-grown", 12_000, False)
     assert desk.notes.standing("0" * 8).gate == "unknown-session"
