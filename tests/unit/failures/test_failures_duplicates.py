@@ -29,6 +29,7 @@ def avoid(number: int, **fields: Any) -> dict[str, Any]:
         avoid(2, confidence=0.8, usage_count=4, created_at="2026-08-01T00:00:00Z", links=[{"to": "x"}]),
         avoid(2, conditions=["another"], source_episodes=["ep-9"]),
         avoid(2, incorrect_approach=None, description="more"),
+        avoid(2, source_episodes=None, confidence=None, importance=None, conditions=None),
     ],
 )
 def test_what_differs_only_in_figures_lists_and_what_the_other_leaves_out_is_one(other: Any) -> None:
@@ -58,7 +59,9 @@ def test_a_group_never_holds_two_that_contradict_each_other() -> None:
 
 
 def test_a_merge_keeps_every_word_link_condition_and_the_greatest_figures() -> None:
-    one = avoid(1, conditions=["c"], links=[], confidence=0.5, usage_count=2, description=None)
+    one = avoid(
+        1, conditions=["c"], links=[], confidence=0.5, usage_count=2, description=None, source_episodes=None
+    )
     link = {"to": "sem-9", "relation": "supports", "strength": 0.5}
     two = avoid(2, conditions=["d", "c"], links=[link], confidence=0.4, usage_count=7, description="why")
     three = avoid(3, correct_approach="read", links=[link], mine=[1], source_episodes=["ep-1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error, iso
 from helpers.samples import copy_sample, snapshot
 from reverie.failures.lessons import error_entry, is_on, retrieve
 from reverie.failures.record import Failure, record
+from reverie.homes.reading import read_regular
 
 H = "\nPAST FAILURES TO AVOID:\n"
 DAY = "2026-08-19"
@@ -258,9 +260,28 @@ def test_damage_is_told_beside_the_block(tmp_path: Path) -> None:
     maker = LokiMaker(tmp_path)
     maker.episode(1)
     maker.file(f"memory/episodic/{DAY}/task-torn.json", "{")
+    (maker.memory / "episodic" / DAY / "task-missing.json").symlink_to("nowhere")
     found = retrieve(maker.memory, now_ms=NOON)
-    assert (len(found.lessons), len(found.problems)) == (1, 1)
+    assert (len(found.lessons), len(found.problems)) == (1, 1), "what is missing is no damage"
     assert "task-torn.json: it is not valid JSON" in found.problems[0]
+
+
+def test_an_episode_that_may_not_be_read_hides_no_other_and_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker = LokiMaker(tmp_path)
+    maker.episode(1)
+    closed = maker.episode(2, at(5))
+
+    def refusing(path: Path, limit: int) -> bytes:
+        if path == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return read_regular(path, limit)
+
+    monkeypatch.setattr("reverie.homes.loki_records.read_regular", refusing)
+    found = retrieve(maker.memory, now_ms=NOON)
+    assert found.block == no(1)
+    assert found.problems == (f"{closed}: Permission denied.",)
 
 
 def test_the_block_of_the_sample_is_that_of_its_three_newest_failures(tmp_path: Path) -> None:

@@ -206,7 +206,11 @@ def test_an_episode_is_told_in_words() -> None:
         ({"timestamp": None, "context": None, "errors_encountered": None}, "# Episode"),
         ({"goal": "top", "phase": "ACT"}, "# top"),
         ({"importance": None}, "- Importance: 0.5"),
+        ({"context": {"goal": None, "phase": None}}, "# Episode"),
         ({"access_count": -3}, "- Read: never"),
+        ({"access_count": "many"}, "- Read: never"),
+        ({"access_count": None}, "- Read: never"),
+        ({"access_count": 2}, "- Read: 2 times"),
         ({"access_count": True, "last_accessed": "never"}, "- Read: never"),
         ({"files_read": None, "context": {"files_involved": ["b.py"]}}, "- b.py"),
         ({"outcome": None}, "- Outcome: no outcome"),
@@ -242,6 +246,7 @@ def test_patterns_say_what_to_do_and_which_say_the_same(maker: LokiMaker) -> Non
     lines = text.splitlines()
     assert lines.index("# Anti-patterns") > lines.index("## The same id again")
     assert "- Do not: collect all rows" in lines
+    assert "## Stream tables" in lines, "whatever is null in it"
     assert "- Links: supports sem-2" in lines
     assert text.count("## Avoid: IterationError") == 3
     assert text.count("*Says the same as 1 more below.*") == 1
@@ -438,7 +443,27 @@ def test_a_field_of_its_own_kind_is_told_once() -> None:
     assert "Also in the record" not in text
 
 
+@pytest.mark.parametrize(
+    ("topics", "heading", "line"),
+    [
+        ([{"id": "act", "episode_ids": ["ep-1"], "episode_count": 1}], "## act", "  - ep-1"),
+        (
+            [{"id": "anti-pattern", "summary": "Two of them", "token_count": 12}],
+            "## anti-pattern",
+            "- Token count: 12",
+        ),
+        ([{"id": "skill-fix", "type": "skill", "summary": "Fix it"}], "## skill-fix", "- Type: skill"),
+    ],
+    ids=["stamped by an episode", "rebuilt by the engine", "rebuilt by the storage"],
+)
+def test_the_index_of_each_producer_is_told(topics: list[dict[str, object]], heading: str, line: str) -> None:
+    lines = said("index.json", {"version": "1.0", "topics": topics}).splitlines()
+    assert heading in lines
+    assert line in lines
+
+
 def test_a_poisoned_id_leads_nowhere() -> None:
+    assert safe_name("ep:1/x.y") == "ep_1_x_y"
     assert safe_name("../../etc/passwd") == "______etc_passwd"
     assert episode_of({"id": "../x", "timestamp": "../y"}).at is None
 
