@@ -10,11 +10,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reverie.files.watch import Changes, Watcher, WatchTarget
+from reverie.files.watch_plan import Placement, locate_all
 
 Start = Callable[..., Watcher]
 
 # Long enough for a machine that is busy with other things; only a failing test waits for it.
 PATIENCE_S = 60.0
+
+
+def locate(target: WatchTarget) -> Placement:
+    """One target alone."""
+    (placement,) = locate_all([target])
+    return placement
 
 
 def tree(path: Path) -> WatchTarget:

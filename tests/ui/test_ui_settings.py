@@ -32,7 +32,7 @@ from reverie.ui import settings_words
 from reverie.ui.icons import Icons
 from reverie.ui.settings_control import SettingsControl
 from reverie.ui.settings_dialog import SettingsDialog
-from reverie.ui.settings_draft import Background, Draft, draft_of, is_base_url, provider_of, with_draft
+from reverie.ui.settings_draft import Background, Draft, draft_of, is_base_url, with_draft
 from reverie.ui.settings_engine import EnginePage
 from reverie.ui.settings_schema import schema
 
@@ -106,11 +106,6 @@ def test_what_cannot_be_a_setting_is_refused_with_its_name() -> None:
 )  # fmt: skip
 def test_an_address_is_an_http_url_or_empty(text: str, fine: bool) -> None:
     assert is_base_url(text) == fine
-
-
-def test_the_provider_of_a_model_string_ends_at_the_first_colon() -> None:
-    assert provider_of("ollama:qwen3:8b") == "ollama"
-    assert provider_of("rules") == ""
 
 
 def test_the_dialog_shows_what_is_kept(qtbot: Any) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.ui.shown import as_label, as_tooltip, human_size, visible, visible_lines
+from reverie.ui.shown import as_tooltip, human_size, visible, visible_lines
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,6 @@ def test_a_tooltip_never_carries_markup_of_its_own() -> None:
     tip = as_tooltip("<b>bold</b>", "", "<img src='file:///x'>")
     assert tip == "<qt>&lt;b&gt;bold&lt;/b&gt;<br>&lt;img src=&#x27;file:///x&#x27;&gt;</qt>"
     assert as_tooltip("", "") == ""
-
-
-def test_an_ampersand_in_a_label_is_no_mnemonic() -> None:
-    assert as_label("R&D") == "R&&D"
 
 
 @pytest.mark.parametrize(

@@ -131,10 +131,6 @@ class Resolution:
     files: Mapping[str, bytes | None]
     blocked: Mapping[str, str]
 
-    @property
-    def changed_nothing(self) -> bool:
-        return not self.files
-
 
 def text_of(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")

@@ -44,8 +44,6 @@ KEYS = (
 """The only keys that a record may have."""
 PHASES = ("REASON", "ACT", "REFLECT", "VERIFY", "UNKNOWN", "CONVERGE", "CLOSE")
 FRICTIONS = ("retry_loop", "rate_limit_loop", "gate_failure")
-NOT_CAPTURED = (130, 143, 137)
-"""Exit codes of a run that somebody ended: no crash."""
 FRAMES = 5
 
 _ERROR_CLASS_CHARS = 64

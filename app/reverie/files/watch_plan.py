@@ -67,18 +67,13 @@ class Placement:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def locate(target: WatchTarget) -> Placement:
-    """Find a target on the disk."""
-    return _locate(target, {})
-
-
 def locate_all(targets: Iterable[WatchTarget]) -> list[Placement]:
-    """As `locate` for each; directories that many targets share are resolved once."""
+    """Find targets on the disk; directories that many of them share are resolved once."""
     known: dict[str, str] = {}
-    return [_locate(target, known) for target in targets]
+    return [_located(target, known) for target in targets]
 
 
-def _locate(target: WatchTarget, known: dict[str, str]) -> Placement:
+def _located(target: WatchTarget, known: dict[str, str]) -> Placement:
     given = os.path.abspath(target.path)
     real = _resolved(given, known)
     status = _status(real)

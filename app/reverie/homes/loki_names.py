@@ -18,7 +18,6 @@ KIND = "loki"
 STORE = ".loki"
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 CRASH_NAME = re.compile(r"(?:[0-9a-f]{64}|scruberror)-[0-9]+\.json")
-NAMESPACE = re.compile(r"[A-Za-z0-9_-]+")
 _LARGEST_LIST = 4 << 20
 _OWN_PARTS = ("episodic", "semantic", "skills")
 _OWN_BOOKS = ("timeline.json", "index.json")

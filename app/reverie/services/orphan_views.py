@@ -87,7 +87,3 @@ class MergePreview:
     scope: Scope
     project_path: str
     rows: tuple[MergeRow, ...] = field(default=())
-
-    @property
-    def changes_something(self) -> bool:
-        return any(row.state in ("create", "differs") for row in self.rows)

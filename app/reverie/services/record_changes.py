@@ -21,17 +21,6 @@ from reverie.homes.loki_records import parse_record, text_of, texts_of
 ABSENT = object()
 """The value of a field that is not there."""
 
-EPISODE_FIELDS = ("importance",)
-SKILL_FIELDS = (
-    "description",
-    "prerequisites",
-    "steps",
-    "common_errors",
-    "exit_criteria",
-    "importance",
-    "example_usage",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
@@ -123,16 +112,6 @@ def resolution(rel: str, index: int, before: Any, after: str) -> FieldChange:
     """What came of the error at this place of an episode: the field that the agent never fills. `before`: as
     it stands in the record, `ABSENT` for not at all."""
     return FieldChange(rel, ("errors_encountered", index, "resolution"), before, after)
-
-
-def field_of(rel: str, key: str, before: Any, after: Any) -> FieldChange:
-    """A field of an episode or a skill. Raises `StoreError` for one that is not for editing."""
-    allowed = SKILL_FIELDS if "skills" in rel.split("/") else EPISODE_FIELDS
-    if key not in allowed:
-        raise StoreError(f"{key} is not for editing.", cause="The agent relies on it.", reason="not-editable")
-    if key == "importance" and not (_is_number(after) and 0 <= after <= 1):
-        raise StoreError("Importance is a number from 0 to 1.", next_step="Give one of these.")
-    return FieldChange(rel, (key,), before, after)
 
 
 def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:

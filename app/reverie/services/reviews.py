@@ -1,7 +1,7 @@
 """Reviews of one home's runs: what a window shows of a run, group by group, and applying what a person chose.
 
-`ReviewDesk` blocks on disk and must not be used on the GUI thread; `check_selection` is pure and quick, and
-may be called there on every click. Looking at a review changes nothing anywhere.
+`ReviewDesk` blocks on disk and must not be used on the GUI thread. Looking at a review changes nothing
+anywhere.
 
 Failure: `MendableError` for what a person can mend.
 """
@@ -31,13 +31,6 @@ if TYPE_CHECKING:
 
 _CONTEXT_LINES = 3
 _Line = tuple[Literal[" ", "-", "+"], str]
-
-
-def check_selection(review: ReviewView, selection: Selection) -> Mapping[str, str]:
-    """Which files (`ReviewFile.path`) the rails would leave as they are under this selection, and why."""
-    from reverie.dream.review import resolve
-
-    return resolve(review.plan, selection).blocked
 
 
 class ReviewDesk:

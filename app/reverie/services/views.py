@@ -278,7 +278,7 @@ class ReviewGroup:
 class ReviewView:
     """A run to look through. `refused` are the run's requests that the rails refused or that failed, one
     sentence each. `can_apply` False: `why_not` says why, and the choices are for reading only. `plan` is what
-    `services.reviews.check_selection` works on."""
+    `dream.review.resolve` works on: pure and quick, for every click."""
 
     run: RunSummary
     groups: tuple[ReviewGroup, ...]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,6 @@ INJECTED = (
     *("<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "Caveat:"),
 )
 """What a user message begins with that no person typed."""
-_SESSION = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _UUID = re.compile(rb'"uuid"\s*:\s*"([^"\\]*)"')
 _PARENT = re.compile(rb'"parentUuid"\s*:\s*(?:"([^"\\]*)"|null)')
 _SIDE = re.compile(rb'"isSidechain"\s*:\s*true')
@@ -82,7 +81,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one answer, or of several."""
+    """The tokens of one answer."""
 
     input: int = 0
     output: int = 0
@@ -93,14 +92,6 @@ class Usage:
     def context(self) -> int:
         """How much the model had before it with this answer at the end."""
         return self.input + self.output + self.cache_write + self.cache_read
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input + other.input,
-            self.output + other.output,
-            self.cache_write + other.cache_write,
-            self.cache_read + other.cache_read,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +106,6 @@ class SessionHead:
     version: str = ""
     timestamp: int | None = None
     side: bool = False
-
-
-def session_id_of(path: Path) -> str:
-    """The session of a transcript, by its name; empty for a file that is no session."""
-    name = path.name.removesuffix(".jsonl")
-    return name if path.name != name and _SESSION.fullmatch(name) else ""
 
 
 def entries(path: Path, reading: Reading) -> Iterator[Entry]:
@@ -205,17 +190,6 @@ def usage_of(entry: Entry) -> Usage | None:
         _count(usage.get("cache_creation_input_tokens")),
         _count(usage.get("cache_read_input_tokens")),
     )
-
-
-def usage_in(paths: Iterable[Path]) -> Usage:
-    """What all answers in these files used: each answer once, in whatever lines and files it stands; the
-    last line of an answer knows best. Raises `FileNotFoundError`, `Unavailable`."""
-    found: dict[str, Usage] = {}
-    for path in paths:
-        for entry in entries(path, Reading()):
-            if (usage := usage_of(entry)) is not None:
-                found[entry.response or entry.uuid] = usage
-    return sum(found.values(), Usage())
 
 
 def session_head(path: Path) -> SessionHead:

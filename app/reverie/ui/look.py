@@ -67,7 +67,6 @@ class LookControl(QObject):
         super().__init__(application)
         self._application = application
         self._system_font = QFont(application.font())
-        self._system_style = application.style().name()
         self._translators: list[QTranslator] = []
         self._shown = Window()
 

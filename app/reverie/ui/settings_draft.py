@@ -110,11 +110,6 @@ def is_model_name(name: str) -> bool:
     return _MODEL.fullmatch(name) is not None
 
 
-def provider_of(name: str) -> str:
-    """The provider of a model string; empty for what is none."""
-    return name.partition(":")[0] if is_model_name(name) else ""
-
-
 def is_base_url(text: str) -> bool:
     """Whether `text` can be the address of a service; empty stands for the usual one."""
     if not text:

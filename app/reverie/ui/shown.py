@@ -34,11 +34,6 @@ def as_tooltip(*lines: str) -> str:
     return f"<qt>{shown}</qt>" if shown else ""
 
 
-def as_label(text: str) -> str:
-    """`visible` text for a menu or button, where `&` would start a mnemonic."""
-    return visible(text).replace("&", "&&")
-
-
 def human_size(size: int) -> str:
     """`0 B`, `912 B`, `3.1 KiB`, `100 KiB`, `2.4 MiB`."""
     if size < _KIB:

@@ -49,7 +49,7 @@ def test_a_rejected_group_changes_nothing_of_its_files() -> None:
 
 
 def test_rejecting_everything_changes_nothing() -> None:
-    assert resolve(merge_of_two(), ALL.with_group(0, accepted=False)).changed_nothing
+    assert resolve(merge_of_two(), ALL.with_group(0, accepted=False)).files == {}
 
 
 def test_rejecting_the_receiving_hunk_of_a_merge_blocks_its_delete() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.watching import wait_until
-from reverie.files.watch_plan import Watched, WatchTarget, locate
+from helpers.watching import locate, wait_until
+from reverie.files.watch_plan import Watched, WatchTarget
 
 if sys.platform != "linux":
     pytest.skip("inotify is Linux's", allow_module_level=True)

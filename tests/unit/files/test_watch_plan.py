@@ -3,7 +3,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from reverie.files.watch_plan import Plan, WatchTarget, locate, locate_all
+from helpers.watching import locate
+from reverie.files.watch_plan import Plan, WatchTarget, locate_all
 
 
 def plan_of(*targets: WatchTarget) -> Plan:

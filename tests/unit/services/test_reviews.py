@@ -10,9 +10,8 @@ import pytest
 
 from helpers.benches import sample_parts, workspace
 from helpers.samples import snapshot
-from reverie.dream.review import Selection
+from reverie.dream.review import Selection, resolve
 from reverie.errors import StoreError
-from reverie.services.reviews import check_selection
 from reverie.services.views import ReviewFile, ReviewView
 from reverie.services.workbench import Workbench
 
@@ -91,9 +90,9 @@ def test_a_merge_is_one_group_and_rejecting_its_receiver_is_told_at_once(bench: 
     selection = ALL
     for hunk in receiver.hunks:
         selection = selection.with_hunk(receiver.path, hunk.index, accepted=False)
-    assert check_selection(review, ALL) == {}
-    assert check_selection(review, selection).keys() == {goer.path}
-    assert check_selection(review, selection.with_agreed_loss(goer.path, agreed=True)) == {}
+    assert resolve(review.plan, ALL).blocked == {}
+    assert resolve(review.plan, selection).blocked.keys() == {goer.path}
+    assert resolve(review.plan, selection.with_agreed_loss(goer.path, agreed=True)).blocked == {}
 
 
 def test_a_selection_goes_through_to_the_files(bench: Workbench) -> None:

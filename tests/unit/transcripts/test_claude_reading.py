@@ -12,12 +12,13 @@ import pytest
 from helpers.claude_transcripts import SESSION, Chat, jsonl, name_of, use
 from helpers.isolation import TEST_PROFILE
 from reverie.errors import Unavailable
+from reverie.homes.claude_projects import listed
 from reverie.transcripts.claude import (
     Usage,
+    entries,
     entry_of,
     session_head,
-    session_id_of,
-    usage_in,
+    usage_of,
 )
 from reverie.transcripts.claude_facts import SessionScan
 from reverie.transcripts.claude_reading import ClaudeReadable
@@ -195,8 +196,10 @@ def test_usage_counts_once_for_each_answer_in_whatever_lines_and_files(tmp_path:
     chat.answer("invented", model="<synthetic>", tokens=77)
     one = chat.write(tmp_path / "one.jsonl")
     two = chat.write(tmp_path / "two.jsonl")
-    assert usage_in([one, two]).context == 1000
-    assert usage_in([one]) + Usage(input=1) == Usage(11, 50, 235, 705)
+    for path in (one, two):
+        told = [usage for entry in entries(path, Reading()) if (usage := usage_of(entry)) is not None]
+        assert set(told) == {Usage(10, 50, 235, 705)}
+        assert SessionScan(path).update().context_tokens == told[0].context == 1000
 
 
 def test_titles_follow_the_agents_order_and_the_last_one_wins(tmp_path: Path) -> None:
@@ -244,9 +247,13 @@ def test_a_large_transcript_is_never_in_memory_as_a_whole(tmp_path: Path) -> Non
 
 
 def test_only_names_of_sessions_are_sessions(tmp_path: Path) -> None:
-    assert session_id_of(Path(f"{SESSION}.jsonl")) == SESSION
-    for name in ("agent-1234.jsonl", SESSION, f"{SESSION}.json", "memory", f"x{SESSION}.jsonl"):
-        assert session_id_of(Path(name)) == ""
+    directory = tmp_path / "-home-dev-shop"
+    directory.mkdir()
+    other = SESSION.replace("-", "_")
+    for name in (f"{SESSION}.jsonl", "agent-1234.jsonl", other, f"{SESSION}.json", f"x{SESSION}.jsonl"):
+        (directory / name).touch()
+    (one,) = listed(tmp_path, [])
+    assert [session.id for session in one.sessions] == [SESSION]
 
 
 @pytest.mark.parametrize("row", [{}, {"type": None}, {"type": []}, {"type": "mode"}])

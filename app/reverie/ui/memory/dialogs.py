@@ -50,12 +50,10 @@ class PathDialog(JudgedDialog):
         parent: QWidget | None = None,
         *,
         describe: bool = False,
-        unchanged: str = "",
     ) -> None:
         super().__init__(title, accept, scopes, parent)
         self.resize(480, 0)
         self._taken = taken
-        self._unchanged = unchanged
         self.rel = QLineEdit(rel)
         self.rel.setAccessibleName(self.tr("Path in the scope"))
         self.rel.setPlaceholderText(self.tr("topic/notes.md"))
@@ -101,14 +99,12 @@ class PathDialog(JudgedDialog):
             return self.tr("Not a valid path: {problem}").format(problem=problem)
         if self.path.rpartition("/")[2].startswith("."):
             return self.tr("A name that begins with a dot is never listed.")
-        if self.path == self._unchanged:
-            return self.tr("That is its name already.")
         return self.tr("Something is there already.") if self._taken(self.path) else ""
 
     @Slot()
     def judge(self) -> None:
         problem = self.problem()
-        typed = bool(self.rel.text().strip()) and self.path != self._unchanged
+        typed = bool(self.rel.text().strip())
         self.say(problem or self.path, fine=not problem, bad=bool(problem) and typed)
 
     @classmethod
@@ -133,20 +129,3 @@ class PathDialog(JudgedDialog):
         return NewMemory(
             dialog.path, dialog.description.text().strip(), template.text if template is not None else ""
         )
-
-    @classmethod
-    def ask_rename(cls, parent: QWidget, scope: Scope, rel: str, taken: Callable[[str], bool]) -> str | None:
-        """The new path of a memory or folder, or None."""
-        dialog = cls(
-            words.tr("Rename"),
-            words.tr("Rename"),
-            (scope,),
-            rel,
-            taken,
-            parent,
-            unchanged=f"{ROOT}/{scope.value}/{rel}",
-        )
-        start = rel.rfind("/") + 1
-        stem = rel.rfind(".", start + 1)
-        dialog.rel.setSelection(start, (stem if stem > start else len(rel)) - start)
-        return dialog.path if dialog.exec() == QDialog.DialogCode.Accepted else None
