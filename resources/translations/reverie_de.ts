@@ -1957,10 +1957,6 @@
         <translation>Da ist schon etwas.</translation>
     </message>
     <message>
-        <source>That is its name already.</source>
-        <translation>So heißt es schon.</translation>
-    </message>
-    <message>
         <source>The agent does not see it: {reason}</source>
         <translation>Der Agent sieht sie nicht: {reason}</translation>
     </message>
