@@ -1957,6 +1957,10 @@
         <translation>Da ist schon etwas.</translation>
     </message>
     <message>
+        <source>That is its name already.</source>
+        <translation>So heißt es schon.</translation>
+    </message>
+    <message>
         <source>The agent does not see it: {reason}</source>
         <translation>Der Agent sieht sie nicht: {reason}</translation>
     </message>
@@ -2539,10 +2543,6 @@
     <message>
         <source>Te&amp;mplate</source>
         <translation>&amp;Vorlage</translation>
-    </message>
-    <message>
-        <source>That is its name already.</source>
-        <translation>So heißt es schon.</translation>
     </message>
     <message>
         <source>topic/notes.md</source>
