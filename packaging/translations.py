@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -30,6 +31,8 @@ SOURCES = ROOT / "app" / "reverie"
 FOLDER = ROOT / "resources" / "translations"
 LANGUAGES = ("de",)
 HELPERS = ("tr", "_tr", "_")
+_SAYS_TEXTS = re.compile(r"_CONTEXT\b|\b(?:tr|_tr|_|counted|translate|QT_TRANSLATE_NOOP)\s*\(")
+"""Only sources with this can hold a text or a context; parsing the many others takes seconds."""
 
 Key = tuple[str, str]
 """Context and text."""
@@ -49,8 +52,10 @@ class Texts:
 def texts_of(sources: Path = SOURCES) -> Texts:
     """Every text below `sources` that passes through a translation."""
     found = Texts()
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(sources.rglob("*.py"))}
-    contexts = {_module(path, sources): _context(tree) for path, tree in trees.items()}
+    files = {path: path.read_text(encoding="utf-8") for path in sorted(sources.rglob("*.py"))}
+    trees = {path: ast.parse(text) for path, text in files.items() if _SAYS_TEXTS.search(text)}
+    contexts = {_module(path, sources): "" for path in files}
+    contexts |= {_module(path, sources): _context(tree) for path, tree in trees.items()}
     for path, tree in trees.items():
         _Finder(found, path, _module(path, sources), tree, contexts).visit(tree)
     return found
@@ -84,18 +89,21 @@ class _Finder(ast.NodeVisitor):
         self._found, self._path, self._own, self._contexts = found, path, contexts[module], contexts
         self._classes: list[str] = []
         self._from: dict[str, str] = {}
+        shorter: list[tuple[str, str]] = []
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 for name in node.names:
                     whole = f"{node.module}.{name.name}"
                     source = whole if whole in contexts else node.module
                     self._from[name.asname or name.name] = contexts.get(source, "")
-        for node in ast.walk(tree):
             # A shorter name within a function: `tr = words.tr`.
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
                 owner, target = node.value.value, node.targets[0]
-                if isinstance(owner, ast.Name) and isinstance(target, ast.Name) and owner.id in self._from:
-                    self._from[target.id] = self._from[owner.id]
+                if isinstance(owner, ast.Name) and isinstance(target, ast.Name):
+                    shorter.append((target.id, owner.id))
+        for short, owned in shorter:
+            if owned in self._from:
+                self._from[short] = self._from[owned]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._classes.append(node.name)
