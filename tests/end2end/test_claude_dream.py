@@ -15,10 +15,8 @@ import pytest
 
 from helpers.benches import NOW, Time, contents
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
-from reverie.agent.account import Account
+from helpers.engines import ScriptedEngine
 from reverie.dream.apply import ApplyService, load_review
-from reverie.dream.overlay import DreamOverlay
-from reverie.dream.progress import DreamProgress
 from reverie.dream.review import Selection
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.run import RunResult
@@ -26,8 +24,6 @@ from reverie.dream.service import DreamRequest
 from reverie.homes.claude_lock import read_lock
 from reverie.homes.claude_names import LOCK_NAME
 from reverie.profile import Profile
-from reverie.runs.guard import Guard
-from reverie.runs.limits import Limits
 from reverie.services.parts import HomeKey, HomeParts
 from reverie.services.workbench import Workbench
 from reverie.settings import Settings
@@ -44,33 +40,6 @@ TOPICS = {
     "tests.md": topic("tests", body="Tests run with make check; see [[deploying]] and [[deploying-1]].\n"),
 }
 NOTES = "\n# Session Title\n_A title_\n"
-
-
-class Scripted:
-    """An engine that asks for what it is told to."""
-
-    name = "scripted"
-
-    def __init__(self, *requests: dict[str, Any], meanwhile: Callable[[], None] = lambda: None) -> None:
-        self._requests = requests
-        self._meanwhile = meanwhile
-        self.answers: list[Any] = []
-
-    def account(self) -> Account:
-        return Account()
-
-    async def dream(
-        self,
-        overlay: DreamOverlay,
-        guard: Guard,
-        *,
-        limits: Limits,
-        progress: Callable[[DreamProgress], None],
-    ) -> str:
-        overlay.notes(limits.check)
-        self.answers = [guard.execute(request) for request in self._requests]
-        self._meanwhile()
-        return "as scripted"
 
 
 class World:
@@ -154,7 +123,7 @@ def test_no_dream_touches_what_the_agent_wrote_down_of_a_day(world: World) -> No
     world.maker.memory(world.cwd, {day: FACT, twin: FACT, "logs/notes.md": topic("notes", body="Other.\n")})
     before = contents(world.memory / "logs")
     edit = {"command": "insert", "path": f"/memories/project/{day}", "insert_line": 0, "insert_text": "x\n"}
-    engine = Scripted(edit, delete(day), delete("logs"))
+    engine = ScriptedEngine(edit, delete(day), delete("logs"))
     assert world.dream(engine).outcome == "unchanged"
     assert [answer["success"] for answer in engine.answers] == [False] * 3
     world.dream()
@@ -169,7 +138,7 @@ def test_no_engine_deletes_or_renames_an_index_nor_touches_session_notes(world: 
     }
     notes = "/memories/workspace/summary.md"
     edit = {"command": "str_replace", "path": notes, "old_str": "A title", "new_str": "B"}
-    engine = Scripted(delete("MEMORY.md"), new, edit, {"command": "delete", "path": notes})
+    engine = ScriptedEngine(delete("MEMORY.md"), new, edit, {"command": "delete", "path": notes})
     before = contents(world.maker.root)
     assert world.dream(engine).outcome == "unchanged"
     assert [answer["success"] for answer in engine.answers] == [False] * 4
@@ -182,7 +151,7 @@ def test_no_run_touches_the_agents_lock_as_a_file(world: World) -> None:
     insert = {"command": "insert", "path": path, "insert_line": 0, "insert_text": "1"}
     create = {"command": "create", "path": path.upper().replace("/MEMORIES/PROJECT", "/memories/project")}
     rename = {"command": "rename", "old_path": path, "new_path": "/memories/project/a.md"}
-    engine = Scripted(insert, delete(LOCK_NAME), rename, {**create, "file_text": "1"})
+    engine = ScriptedEngine(insert, delete(LOCK_NAME), rename, {**create, "file_text": "1"})
     was = world.lock_by("999999999", 1_700_000_000)
     world.dream(engine)
     assert [answer["success"] for answer in engine.answers] == [False] * 4
@@ -198,14 +167,14 @@ def test_a_renamed_memory_keeps_its_mode(world: World, *, reviewed: bool) -> Non
         "old_path": "/memories/project/deploy.md",
         "new_path": "/memories/project/rollout.md",
     }
-    result = world.dream(Scripted(rename), dry_run=reviewed)
+    result = world.dream(ScriptedEngine(rename), dry_run=reviewed)
     if reviewed:
         ApplyService(world.parts.dream_dependencies).apply(result.run_id, Selection())
     assert (world.memory / "rollout.md").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_rename_and_a_new_memory_have_their_lines(world: World) -> None:
-    engine = Scripted(
+    engine = ScriptedEngine(
         {
             "command": "rename",
             "old_path": "/memories/project/tests.md",
@@ -240,7 +209,7 @@ def test_a_preview_shows_what_follows_and_takes_no_lock(world: World) -> None:
 
 @pytest.mark.parametrize("reject", ["the merge", "what follows", "nothing"])
 def test_what_is_applied_of_a_review_is_what_the_index_follows(world: World, reject: str) -> None:
-    shown = world.dream(Scripted(delete("tests.md"), delete("notes/deploying-1.md")), dry_run=True)
+    shown = world.dream(ScriptedEngine(delete("tests.md"), delete("notes/deploying-1.md")), dry_run=True)
     review = load_review(world.parts.dream_dependencies, shown.run_id).review
     selection = Selection().with_agreed_loss("/memories/project/tests.md", agreed=True)
     selection = selection.with_agreed_loss("/memories/project/notes/deploying-1.md", agreed=True)
@@ -287,7 +256,7 @@ def test_nothing_is_dreamt_while_the_agent_consolidates(world: World) -> None:
 @pytest.mark.parametrize("there", [False, True])
 def test_a_run_that_fails_or_is_held_puts_the_lock_back(world: World, there: bool) -> None:
     before = world.lock_by("", 1_700_000_000) if there else None
-    held = world.dream(Scripted(delete("tests.md")))
+    held = world.dream(ScriptedEngine(delete("tests.md")))
     assert held.outcome == "held", held.summary
     assert world.locked() == before
 
@@ -296,14 +265,14 @@ def test_a_run_that_fails_or_is_held_puts_the_lock_back(world: World, there: boo
         raise ValueError("a bug")
 
     with pytest.raises(ValueError, match="a bug"):
-        world.dream(Scripted(meanwhile=in_the_way))
+        world.dream(ScriptedEngine(meanwhile=in_the_way))
     assert world.locked() == before
     kept = world.profile.own_sidecars("home-1") / "agent-lock.json"
     assert json.loads(kept.read_bytes()) == {}
 
 
 def test_a_lock_that_another_took_from_us_is_theirs(world: World) -> None:
-    result = world.dream(Scripted(meanwhile=lambda: world.lock_by("815", 1_900_000_000) and None))
+    result = world.dream(ScriptedEngine(meanwhile=lambda: world.lock_by("815", 1_900_000_000) and None))
     assert result.outcome == "unchanged"
     assert world.locked() == (b"815", 1_900_000_000 * 10**9)
     assert any(entry.event == "dream.agent-lock" for entry in world.parts.activity.read())

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from helpers.benches import NOW, Time, contents, sample_parts, workspace
+from helpers.engines import ScriptedEngine
 from helpers.samples import snapshot
-from reverie.agent.account import Account
 from reverie.dream.apply import ApplyService, load_review
-from reverie.dream.overlay import DreamOverlay
-from reverie.dream.progress import DreamProgress
 from reverie.dream.review import Selection
 from reverie.dream.run import RunResult
 from reverie.dream.service import DreamRequest, dream_lease_name
 from reverie.files import checkpoint
-from reverie.runs.guard import Guard
-from reverie.runs.limits import Limits
 from reverie.services.parts import HomeParts
 
 ACME = "a1f3c9e2b7"
@@ -31,31 +26,6 @@ PREFERENCES, TESTING = f"{GLOBAL}/preferences.md", f"{GLOBAL}/testing.md"
 EIGHT = [
     {"command": "create", "path": f"{GLOBAL}/n{n}.md", "file_text": f"note number {n}\n"} for n in range(8)
 ]
-
-
-class Scripted:
-    """An engine that asks for what it is told to."""
-
-    name = "scripted"
-
-    def __init__(self, requests: list[dict[str, Any]]) -> None:
-        self._requests = requests
-
-    def account(self) -> Account:
-        return Account()
-
-    async def dream(
-        self,
-        overlay: DreamOverlay,
-        guard: Guard,
-        *,
-        limits: Limits,
-        progress: Callable[[DreamProgress], None],
-    ) -> str:
-        overlay.notes(limits.check)
-        for number, request in enumerate(self._requests):
-            guard.execute(request, reason=f"because {number}")
-        return "as scripted"
 
 
 @pytest.fixture
@@ -70,7 +40,7 @@ def parts(tmp_path: Path, time: Time) -> HomeParts:
 
 def preview(parts: HomeParts, *requests: dict[str, Any], dry_run: bool = True) -> RunResult:
     request = DreamRequest(workspace(parts, ACME), engine="scripted", dry_run=dry_run)
-    return parts.dreams.run(request, Scripted(list(requests)))
+    return parts.dreams.run(request, ScriptedEngine(*requests))
 
 
 def apply(parts: HomeParts, run_id: str, selection: Selection = ALL) -> RunResult:

@@ -6,58 +6,29 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from helpers.benches import Time, again, contents
+from helpers.engines import ScriptedEngine
 from helpers.loki_home import LokiMaker
 from helpers.pattern_writers import OTHER_WRITER
-from reverie.agent.account import Account
 from reverie.compose import open_parts
 from reverie.dream.apply import ApplyService, load_review
 from reverie.dream.overlay import DreamOverlay
-from reverie.dream.progress import DreamProgress
 from reverie.dream.review import Selection
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.run import RunResult
 from reverie.dream.service import DreamRequest
 from reverie.files import checkpoint
 from reverie.profile import Profile
-from reverie.runs.guard import Guard
-from reverie.runs.limits import Limits
 from reverie.runs.transaction import Recovered
 from reverie.services.parts import HomeParts
 
 STORE = "memory/semantic/patterns.json"
 RECORDS = "/memories/project/semantic/patterns.json"
-
-
-class Scripted:
-    """An engine that asks for what it is told to, and keeps the answers."""
-
-    name = "scripted"
-
-    def __init__(self, *requests: dict[str, Any]) -> None:
-        self._requests = requests
-        self.answers: list[dict[str, Any]] = []
-
-    def account(self) -> Account:
-        return Account()
-
-    async def dream(
-        self,
-        overlay: DreamOverlay,
-        guard: Guard,
-        *,
-        limits: Limits,
-        progress: Callable[[DreamProgress], None],
-    ) -> str:
-        overlay.notes(limits.check)
-        self.answers = [guard.execute(request) for request in self._requests]
-        return "as scripted"
 
 
 @pytest.fixture
@@ -192,7 +163,7 @@ def test_a_model_changes_texts_and_cannot_break_anything(maker: LokiMaker, parts
     before, others = by_id(maker), contents(maker.store)
     one, two = f"{RECORDS}/sem-00000001", f"{RECORDS}/sem-00000002"
     edit = {"command": "str_replace", "path": two}
-    engine = Scripted(
+    engine = ScriptedEngine(
         {**edit, "old_str": "confidence: 0.7", "new_str": "confidence: {"},
         {**edit, "old_str": "id: sem-00000002", "new_str": "id: sem-7"},
         {"command": "insert", "path": two, "insert_line": 0, "insert_text": "# A heading"},
@@ -207,7 +178,7 @@ def test_a_model_changes_texts_and_cannot_break_anything(maker: LokiMaker, parts
     assert done == [False, False, False, False, False, False, True, True]
     assert result.outcome == "held", "mine of the deleted record would stand nowhere"
     assert by_id(maker) == before
-    engine = Scripted(
+    engine = ScriptedEngine(
         {**edit, "old_str": "links: []", "new_str": 'links: []\nmine: {"kept": [1]}'},
         {**edit, "old_str": "- e3", "new_str": "- e3\n- e1"},
         {"command": "delete", "path": one},
@@ -242,7 +213,7 @@ def test_outside_of_the_anti_patterns_a_dream_changes_nothing(
     request_: dict[str, Any], maker: LokiMaker, parts: HomeParts
 ) -> None:
     before = contents(maker.store)
-    engine = Scripted(request_)
+    engine = ScriptedEngine(request_)
     dream(parts, engine)
     assert [answer["success"] for answer in engine.answers] == [False]
     assert contents(maker.store) == before
@@ -251,7 +222,9 @@ def test_outside_of_the_anti_patterns_a_dream_changes_nothing(
 def test_a_dream_sees_the_anti_patterns_and_nothing_else(maker: LokiMaker, parts: HomeParts) -> None:
     view = [{"command": "view", "path": path} for path in ("/memories/project", RECORDS)]
     hidden = ("decisions.md", "index.json", "semantic/anti-patterns.json", "episodic", "skills/fix-it-now.md")
-    engine = Scripted(*view, *({"command": "view", "path": f"/memories/project/{rel}"} for rel in hidden))
+    engine = ScriptedEngine(
+        *view, *({"command": "view", "path": f"/memories/project/{rel}"} for rel in hidden)
+    )
     dream(parts, engine)
     top, records, *others = engine.answers
     names = ["semantic/", "patterns.json/", "sem-00000002", "sem-00000003", "sem-00000004"]

@@ -7,24 +7,19 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from helpers.benches import NOW, Time, again, contents, sample_parts, workspace
-from reverie.agent.account import Account
+from helpers.engines import ScriptedEngine
 from reverie.clock import HOUR_MS
 from reverie.dream import service
-from reverie.dream.overlay import DreamOverlay
-from reverie.dream.progress import DreamProgress
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
 from reverie.errors import StoreError
 from reverie.homes.scopes import Scope
-from reverie.runs.guard import Guard
-from reverie.runs.limits import Limits
 from reverie.services.parts import HomeParts
 
 ACME, PIPELINE, BACKFILL, MULTI = "a1f3c9e2b7", "c04d8e91aa", "5d6e7f8091", "e8f1a2b3c4"
@@ -34,34 +29,6 @@ EDITS = [
     {"command": "insert", "path": f"/memories/global/{name}.md", "insert_line": 0, "insert_text": "x"}
     for name in ("snippets/jq", "preferences", "testing")
 ]
-
-
-class ScriptedEngine:
-    """An engine that issues the requests it is given: what a model could ask for."""
-
-    name = "scripted"
-
-    def __init__(self, *requests: dict[str, object], before: Callable[[], None] = lambda: None) -> None:
-        self._requests = requests
-        self._before = before
-
-    def account(self) -> Account:
-        return Account()
-
-    async def dream(
-        self,
-        overlay: DreamOverlay,
-        guard: Guard,
-        *,
-        limits: Limits,
-        progress: Callable[[DreamProgress], None],
-    ) -> str:
-        overlay.notes(limits.check)
-        for request in self._requests:
-            guard.execute(request)
-        self._before()
-        limits.check()
-        return "scripted"
 
 
 @pytest.fixture
@@ -220,7 +187,7 @@ def test_siblings_wait_for_each_other_since_they_share_project_and_global(parts:
         other.start()
         other.join()
 
-    engine = ScriptedEngine(before=meanwhile)
+    engine = ScriptedEngine(meanwhile=meanwhile)
     assert parts.dreams.run(DreamRequest(workspace(parts, PIPELINE)), engine).succeeded
     assert [result.outcome for result in seen] == ["skipped"]
 
@@ -230,7 +197,7 @@ def test_a_cancelled_dream_changes_nothing_and_saves_no_coverage(parts: HomePart
     create = {"command": "create", "path": "/memories/global/new.md", "file_text": "x"}
     before = contents(parts.home.root)
     result = parts.dreams.run(
-        DreamRequest(workspace(parts, ACME)), ScriptedEngine(create, before=cancel.set), cancel=cancel
+        DreamRequest(workspace(parts, ACME)), ScriptedEngine(create, meanwhile=cancel.set), cancel=cancel
     )
     assert result.outcome == "cancelled"
     assert contents(parts.home.root) == before
@@ -240,7 +207,7 @@ def test_a_cancelled_dream_changes_nothing_and_saves_no_coverage(parts: HomePart
 
 def test_a_file_changed_meanwhile_is_planned_for_again_on_what_is_there_now(parts: HomeParts) -> None:
     target = parts.home.root / "memory/global/testing.md"
-    engine = ScriptedEngine(*EDITS, before=lambda: target.write_text("somebody else's words\n"))
+    engine = ScriptedEngine(*EDITS, meanwhile=lambda: target.write_text("somebody else's words\n"))
     result = parts.dreams.run(DreamRequest(workspace(parts, ACME)), engine)
     assert result.outcome == "completed"
     assert len(result.ops) == len(EDITS)
@@ -256,7 +223,7 @@ def test_a_file_that_keeps_changing_fails_the_run_and_puts_everything_back(parts
     target = parts.home.root / "memory/global/testing.md"
     versions = iter([b"one\n", b"two\n"])
     before, covered = contents(parts.home.root), parts.coverage.load()
-    engine = ScriptedEngine(*EDITS, before=lambda: target.write_bytes(next(versions)) and None)
+    engine = ScriptedEngine(*EDITS, meanwhile=lambda: target.write_bytes(next(versions)) and None)
     result = parts.dreams.run(DreamRequest(workspace(parts, ACME)), engine)
     assert (result.outcome, result.reason) == ("failed", "conflict")
     assert not any(op["applied"] for op in result.ops)
