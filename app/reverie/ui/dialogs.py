@@ -14,11 +14,11 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QLabel,
     QMessageBox,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
+from reverie.ui.columns import scrolled
 from reverie.ui.labels import embolden
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN
@@ -108,12 +108,7 @@ class ShortcutSheet(QDialog):
                 grid.addWidget(QLabel(keys), line, 1, Qt.AlignmentFlag.AlignRight)
                 line += 1
         grid.setRowStretch(line, 1)
-        area = QScrollArea()
-        area.setWidget(inside)
-        area.setWidgetResizable(True)
-        area.setAccessibleName(self.tr("Keyboard shortcuts"))
-        area.setFrameShape(QScrollArea.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area = scrolled(inside, self.tr("Keyboard shortcuts"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         outer = QVBoxLayout(self)

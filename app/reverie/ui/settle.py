@@ -18,6 +18,8 @@ from reverie.ui.main_window import MainWindow
 STEP_MS = 20
 # How little to compress: the same picture in about half the time, and in no larger file.
 _QUICK = 85
+# How often a layout may ask for another until it is at rest: a line wraps, so a scroll bar comes, so ...
+_LAYOUT_TURNS = 5
 
 
 def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
@@ -54,7 +56,8 @@ def select_a_file(window: MainWindow) -> bool:
 
 def save_picture(widget: QWidget, file: Path) -> bool:
     """A PNG of the widget as it is now."""
-    QCoreApplication.processEvents()
+    for _turn in range(_LAYOUT_TURNS):
+        QCoreApplication.processEvents()
     file.parent.mkdir(parents=True, exist_ok=True)
     return widget.grab().save(str(file), "PNG", _QUICK)
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from reverie.profile import Profile
 from reverie.ui.buttons import FitPushButton
-from reverie.ui.columns import column
+from reverie.ui.columns import column, scrolled
 from reverie.ui.flow import FlowLayout
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel, embolden
@@ -84,12 +84,7 @@ class Welcome(QDialog):
         self._lane.submit("what the settings say of runs", work, done=self._on_wishes, group="welcome")
 
     def _lay_out(self, inside: QWidget, actions: Sequence[QAction]) -> None:
-        area = QScrollArea()
-        area.setWidget(inside)
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setAccessibleName(self.windowTitle())
+        area = scrolled(inside, self.windowTitle())
         row = FlowLayout(gap=GAP, rightwards=True)
         for action in actions:
             button = FitPushButton(action.text())

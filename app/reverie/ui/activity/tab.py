@@ -12,7 +12,6 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QScrollArea,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -22,6 +21,7 @@ from reverie.ui.activity.decision_list import DecisionList
 from reverie.ui.activity.entries import Decision, DecisionFilter, facts, filter_names
 from reverie.ui.activity.running import RunningJobs
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import scrolled
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
@@ -84,9 +84,11 @@ class ActivityTab(TabPage):
         self._pages.addWidget(self.list)
         self._pages.addWidget(self.none)
         self.list.setFrameShape(DecisionList.Shape.NoFrame)
+        details = scrolled(self.detail, sideways=True)
+        details.setMinimumSize(160, 80)
         self.splitter = Panes(
             self._pages,
-            _scrolled(self.detail),
+            details,
             beside_from=SIDE_BY_SIDE,
             sizes=(700, 320),
             below=(420, 200),
@@ -218,12 +220,3 @@ class DecisionDetail(QWidget):
     def _on_copy(self) -> None:
         lines = [self.text.text(), *(f"{name}: {value}" for name, value in self.facts_shown)]
         QGuiApplication.clipboard().setText("\n".join(lines))
-
-
-def _scrolled(page: QWidget) -> QScrollArea:
-    area = QScrollArea()
-    area.setWidget(page)
-    area.setWidgetResizable(True)
-    area.setFrameShape(QScrollArea.Shape.NoFrame)
-    area.setMinimumSize(160, 80)
-    return area

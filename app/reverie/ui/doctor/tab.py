@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QCheckBox, QProgressBar, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QProgressBar, QStackedWidget, QVBoxLayout, QWidget
 
 from reverie.doctor.findings import first_cause
 from reverie.errors import MendableError
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import scrolled
 from reverie.ui.doctor.finding_rows import FindingRows
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
@@ -82,14 +83,8 @@ class DoctorTab(TabPage):
         head.addWidget(self.cause)
         head.addSpacing(UNIT)
         head.addLayout(buttons)
-        area = QScrollArea()
-        area.setWidget(self.rows)
-        area.setWidgetResizable(True)
-        area.setAccessibleName(self.tr("Checks"))
-        area.setFrameShape(QScrollArea.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._pages = QStackedWidget()
-        self._pages.addWidget(area)
+        self._pages.addWidget(scrolled(self.rows, self.tr("Checks")))
         self._pages.addWidget(self.nothing)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)

@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Signal, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
 from reverie.ui.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Situation
@@ -39,7 +38,7 @@ from reverie.ui.memory.lint_control import LintControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphans.control import OrphansControl
 from reverie.ui.memory.search import MemorySearch
-from reverie.ui.memory.tab_column import LEFT_WIDTH, column_of, stack
+from reverie.ui.memory.tab_column import Parts, column_of
 from reverie.ui.memory.trash.control import TrashControl
 from reverie.ui.memory.tree_model import MemoryTreeModel
 from reverie.ui.memory.tree_nodes import CompanionData, FileData, FolderData, companion_at
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from reverie.services.search import Hit
     from reverie.ui.memory.tree_nodes import Arrangement, RowData
 
-SIDE_BY_SIDE = 640
 NARROWEST = 320
 
 
@@ -103,18 +101,12 @@ class MemoryTab(QWidget):
         self._connect()
 
     def _lay_out(self) -> None:
-        self._left = column_of(self)
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
-        self.splitter = QSplitter()
-        self.splitter.setHandleWidth(5)
-        self.splitter.addWidget(self._left)
-        self.splitter.addWidget(self.pane)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([LEFT_WIDTH, LEFT_WIDTH])
+        self._parts = Parts(column_of(self), self.pane)
+        self.splitter = self._parts.splitter
         self._pages = QStackedWidget()
         # Blank at first: nobody knows yet whether there is a home.
-        for page in (QWidget(), self.no_home, self.splitter, self.notice):
+        for page in (QWidget(), self.no_home, self._parts, self.notice):
             self._pages.addWidget(page)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
@@ -182,7 +174,7 @@ class MemoryTab(QWidget):
         self.hand.forget()
         if session is not None:
             session.arrangement = self.order.arrangement
-        self._show_page(self.splitter if session is not None else self.no_home)
+        self._show_page(self._parts if session is not None else self.no_home)
 
     def _wiring(self, session: HomeSession):  # type: ignore[no-untyped-def]
         return (
@@ -196,7 +188,7 @@ class MemoryTab(QWidget):
     def show_place(self, title: str, below: str) -> None:
         """Another workspace or project is selected; its content follows."""
         self.heading.say(title, below)
-        self._show_page(self.splitter)
+        self._show_page(self._parts)
         self.editor.close()
         self.dreams.forget(title)
         self.extraction.forget()
@@ -358,7 +350,7 @@ class MemoryTab(QWidget):
     def situation(self, now: Situation) -> Situation:
         """`now` with what this tab knows."""
         # What is done to a selection is done to one that is seen.
-        shown = self._update is not None and self._pages.currentWidget() is self.splitter
+        shown = self._update is not None and self._pages.currentWidget() is self._parts
         data = self.tree.current_data() if shown else None
         file = self.editor.file
         return replace(
@@ -386,12 +378,6 @@ class MemoryTab(QWidget):
     def minimumSizeHint(self) -> QSize:
         """Side by side it needs more, but it is not side by side when it has less."""
         return QSize(NARROWEST, super().minimumSizeHint().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        needed = sum(pane.minimumSizeHint().width() for pane in (self._left, self.pane))
-        wide = event.size().width() >= max(SIDE_BY_SIDE, needed + self.splitter.handleWidth())
-        stack(self.splitter, event.size(), wide=wide)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

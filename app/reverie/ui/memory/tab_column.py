@@ -9,13 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
+from reverie.ui.columns import scrolling
 from reverie.ui.theme import GAP, UNIT
 
 if TYPE_CHECKING:
     from reverie.ui.memory.tab import MemoryTab
 
+SIDE_BY_SIDE = 640
 LEFT_WIDTH = 490
 _LEAST_COLUMN = 300
 _LEAST_ROWS = 116
@@ -23,7 +26,12 @@ _LEAST_ROWS = 116
 
 class Column(QWidget):
     """What stands below each other is never squeezed so that a wrapped line is cut off, nor the tree and the
-    footer so that they are of no use."""
+    footer so that they are of no use. How much room that is follows from the width."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:
         hint, layout = super().minimumSizeHint(), self.layout()
@@ -55,7 +63,32 @@ def column_of(tab: MemoryTab) -> Column:
     return left
 
 
-def stack(splitter: QSplitter, size: QSize, *, wide: bool) -> None:
+class Parts(QScrollArea):
+    """The column and the editor: side by side where there is room, else below each other; in a low window
+    they are scrolled to rather than squeezed."""
+
+    def __init__(self, left: Column, right: QWidget) -> None:
+        super().__init__()
+        self.splitter = QSplitter()
+        self.splitter.setHandleWidth(5)
+        self.splitter.addWidget(left)
+        self.splitter.addWidget(right)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setStretchFactor(1, 1)
+        self.splitter.setSizes([LEFT_WIDTH, LEFT_WIDTH])
+        scrolling(self, self.splitter)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached, and is scrolled to then
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        # First: how much room the parts need follows from how they lie.
+        parts = (self.splitter.widget(0), self.splitter.widget(1))
+        needed = sum(part.minimumSizeHint().width() for part in parts if part is not None)
+        wide = self.width() >= max(SIDE_BY_SIDE, needed + self.splitter.handleWidth())
+        _stack(self.splitter, self.size(), wide=wide)
+        super().resizeEvent(event)
+
+
+def _stack(splitter: QSplitter, size: QSize, *, wide: bool) -> None:
     """Side by side where it is `wide`, with up to `LEFT_WIDTH` for the column; else the editor below it."""
     orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
     if splitter.orientation() == orientation:

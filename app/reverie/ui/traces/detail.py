@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 
 from reverie.agent.timeline import Span, Timeline
 from reverie.ui import words as common
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import scrolled
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
@@ -88,11 +89,7 @@ class TraceDetailView(QWidget):
             row.addWidget(button)
             self.buttons[key] = button
             self._signs[key] = icon
-        area = QScrollArea()
-        area.setWidget(self.timeline)
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area = scrolled(self.timeline)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.course = QSplitter(Qt.Orientation.Vertical)
         self.course.addWidget(area)
