@@ -4080,6 +4080,29 @@
     </message>
 </context>
 <context>
+    <name>WaitingLabel</name>
+    <message>
+        <source>Something takes long. The disk may be slow.</source>
+        <translation>Etwas dauert lange. Vielleicht ist das Laufwerk langsam.</translation>
+    </message>
+    <message>
+        <source>Still at work…</source>
+        <translation>Noch bei der Arbeit …</translation>
+    </message>
+    <message>
+        <source>The disk does not answer</source>
+        <translation>Das Laufwerk antwortet nicht</translation>
+    </message>
+    <message>
+        <source>{home} answers again.</source>
+        <translation>{home} antwortet wieder.</translation>
+    </message>
+    <message>
+        <source>{home} lies on a disk or a network share that does not answer. What you type is kept, and the window may be closed. Reverie goes on as soon as it answers.</source>
+        <translation>{home} liegt auf einem Laufwerk oder einer Netzfreigabe, die nicht antwortet. Was Sie tippen, bleibt erhalten, und das Fenster lässt sich schließen. Reverie macht weiter, sobald sie antwortet.</translation>
+    </message>
+</context>
+<context>
     <name>WatchLabel</name>
     <message>
         <source>Live</source>
@@ -6593,10 +6616,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Recovery</source>
         <translation>Wiederherstellung</translation>
-    </message>
-    <message>
-        <source>Rename</source>
-        <translation>Umbenennen</translation>
     </message>
     <message>
         <source>Renamed from {path}</source>

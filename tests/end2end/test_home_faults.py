@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers import faults_far
 from helpers.fault_room import FaultRoom, names
 from helpers.isolation import TEST_PROFILE
 
@@ -21,8 +22,9 @@ def fault_room() -> Iterator[FaultRoom]:
         yield room
 
 
-# The campaign has them all, in full.
-_SUITE = names() if TEST_PROFILE == "campaign" else names()[::3]
+# The campaign has them all, in full: a window on a disk that is far away takes its minute.
+_NEAR = tuple(name for name in names() if name not in faults_far.CASES)
+_SUITE = names() if TEST_PROFILE == "campaign" else _NEAR[::3]
 
 
 @pytest.mark.parametrize("case", _SUITE)

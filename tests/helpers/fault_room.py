@@ -3,7 +3,7 @@ limit, a mount, a time zone or a lost right ends with its case.
 
 Run as `python -m helpers.fault_room`; one JSON job a line on stdin (`case`, `place`, `full`), one JSON report
 a line on stdout (`messages`, `problems`, `skipped`). `run_faults` is the other side. What the cases are, is
-said in `faults_disk` and `faults_state`; a case gets a `Room` and fills it.
+said in `faults_disk`, `faults_state` and `faults_far`; a case gets a `Room` and fills it.
 
 A case must end in a clear message (title, cause, next step) and in intact data, compared byte for byte: what
 went wrong of that is one of its `problems`, and so is any exception that is no `MendableError`.
@@ -48,6 +48,8 @@ class Room:
     full: bool
     messages: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    elsewhere: Path | None = None
+    """Where the profile is, if not beside the home."""
 
     @property
     def home(self) -> Path:
@@ -55,7 +57,7 @@ class Room:
 
     @property
     def profile(self) -> Path:
-        return self.place / "profile"
+        return self.elsewhere or self.place / "profile"
 
     def furnish(self, place: Path | None = None) -> Path:
         """A copy of the sample home."""
@@ -197,12 +199,12 @@ def obey_modes() -> None:
 
 def report_of(job: dict[str, Any]) -> dict[str, Any]:
     """Let the case happen, in this process."""
-    from helpers import faults_disk, faults_state
+    from helpers import faults_disk, faults_far, faults_state
 
     room = Room(Path(job["place"]), job["full"])
     skipped = ""
     try:
-        {**faults_disk.CASES, **faults_state.CASES}[job["case"]](room)
+        {**faults_disk.CASES, **faults_state.CASES, **faults_far.CASES}[job["case"]](room)
     except NotHereError as error:
         skipped = str(error)
     except BaseException:  # noqa: BLE001 - whatever it is, the report says it
@@ -234,7 +236,7 @@ def _in_a_child(job: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     import reverie.services.workbench  # noqa: F401
-    from helpers import faults_disk, faults_state  # noqa: F401
+    from helpers import faults_disk, faults_far, faults_state  # noqa: F401
 
     # What commands import late is imported once, here.
     with tempfile.TemporaryDirectory() as directory:
@@ -250,9 +252,9 @@ def main() -> None:
 
 def names() -> tuple[str, ...]:
     """Every case."""
-    from helpers import faults_disk, faults_state
+    from helpers import faults_disk, faults_far, faults_state
 
-    return (*faults_disk.CASES, *faults_state.CASES)
+    return (*faults_disk.CASES, *faults_state.CASES, *faults_far.CASES)
 
 
 class FaultRoom:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
 from reverie import __version__
 from reverie.cli import answers
-from reverie.cli.answers import DONE, print_text
+from reverie.cli.answers import DONE, FAILED, print_text
 from reverie.cli.arguments import build_parser
 from reverie.cli.debug_log import debug_log
 from reverie.cli.session import Session
@@ -27,13 +28,26 @@ def main(argv: Sequence[str]) -> int:
         return DONE
     session = Session(arguments)
     try:
-        with debug_log():
+        with debug_log(), _patience(session):
             return _command(arguments.command)(session)
     except MendableError as error:
         return answers.failed(error, as_json=session.as_json)
     except BrokenPipeError:
         sys.stderr.close()
         return DONE
+    except KeyboardInterrupt:
+        answers.trouble("Stopped by Ctrl+C. What was under way is put in order by the next command.")
+        return FAILED
+
+
+def _patience(session: Session) -> AbstractContextManager[None]:
+    """Somebody who looks whether the homes answer; for commands, as the window does that itself."""
+    homes = session.arguments.home
+    if session.arguments.command is None or not homes:
+        return nullcontext()
+    from reverie.cli.patience import patience
+
+    return patience(tuple(homes))
 
 
 def _window(session: Session) -> int:

@@ -35,6 +35,7 @@ ARGUMENT = "_helper"
 """What `python -m reverie` is told to become one; no command of the contract."""
 STOP_S = 2.0
 _POLL_S = 0.05
+_KILLED_S = 0.5
 
 
 class HelperStopped(Exception):
@@ -139,7 +140,9 @@ class Helper:
             process.wait(STOP_S)
         except subprocess.TimeoutExpired:
             _kill(process)
-            process.wait()
+            # One that waits for a disk which does not answer ends only with that.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_KILLED_S)
         finally:
             breaker.cancel()
         if self._reader is not None:

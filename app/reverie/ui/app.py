@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -95,7 +96,7 @@ def run_window(
                 helper=screenshot is None and clock is system_clock,
             )
             remembered = read_remembered(profile) if screenshot is None else Remembered()
-            if not homes and not demo and remembered.home and Path(remembered.home).is_dir():
+            if not homes and not demo and remembered.home and is_or_may_be(remembered.home):
                 place = Path(remembered.home), workspace_id or remembered.workspace
                 beginning = replace(beginning, homes=place[:1], workspace=place[1], and_found=True)
             try:
@@ -183,6 +184,16 @@ def _run(
         logging.shutdown()
         os._exit(code)
     return code
+
+
+def is_or_may_be(place: str, *, within_s: float = 1.0) -> bool:
+    """Whether there is a directory, also where the disk does not answer: to be opened, since a job may wait
+    for that, and no window appears while this thread does."""
+    found: list[bool] = []
+    look = threading.Thread(target=lambda: found.append(Path(place).is_dir()), daemon=True)
+    look.start()
+    look.join(within_s)
+    return found != [False]
 
 
 def is_first_start(remembered: Remembered, *, demo: bool) -> bool:

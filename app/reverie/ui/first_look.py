@@ -4,7 +4,7 @@ What the window is made of takes several times as long to import and build as a 
 window that was begun `furnished=False` shows this first: the memory tree alone, as the window will show it
 (drawn by `first_rows`), of the place where the window will begin. One job lists the names, the next one
 imports the modules of the window; `loaded` then says that it can be built without reading a file on the GUI
-thread.
+thread. Where the names let people wait, as on a share that does not answer, the window is loaded beside it.
 
 The tree here is looked at only. Threading: GUI thread; the work is in jobs. Failure: what cannot be listed is
 left to the window, which says so in words.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from reverie.errors import MendableError
 from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from reverie.homes.base import Home
     from reverie.homes.listing import Companion
 
+NAMES_LATEST_MS = 2_000
 # What a window is made of. As `import` statements in `main_window` name them.
 _WINDOW = (
     "reverie.ui.actions",
@@ -61,9 +62,15 @@ class FirstLook(QObject):
 
     loaded = Signal()
 
-    def __init__(self, icons: Icons, lane: Lane, parent: QObject | None = None) -> None:
+    def __init__(self, icons: Icons, lane: Lane, aside: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._lane = lane
+        self._aside = aside
+        self._loading = False
+        self._late = QTimer(self)
+        self._late.setSingleShot(True)
+        self._late.setInterval(NAMES_LATEST_MS)
+        self._late.timeout.connect(self._on_late)
         self.model = FirstRows(self)
         self.view = FirstView(self.model, icons)
 
@@ -73,16 +80,28 @@ class FirstLook(QObject):
         def work(_control: JobControl) -> MemoryTree:
             return first_names(homes, workspace)
 
+        self._late.start()
         self._lane.submit("first look", work, done=self._on_names, failed=self._on_failed)
 
     def load(self) -> None:
         """Import what the window is made of."""
+        self._load(self._lane)
+
+    def _load(self, lane: Lane) -> None:
+        self._late.stop()
+        if self._loading:
+            return
+        self._loading = True
 
         def work(_control: JobControl) -> None:
             for name in _WINDOW:
                 __import__(name, fromlist=("*",))
 
-        self._lane.submit("load the window", work, done=self._on_loaded)
+        lane.submit("load the window", work, done=self._on_loaded)
+
+    @Slot()
+    def _on_late(self) -> None:
+        self._load(self._aside)
 
     def _on_names(self, tree: MemoryTree) -> None:
         self.view.show_tree(tree)

@@ -145,6 +145,8 @@ class Lane(QObject):
         self._open: dict[int, Ticket] = {}
         self._stopping = False
         self._stirring: set[int] = set()
+        self._handed_over = 0
+        self._since = 0.0
         self._thread = QThread()
         self._thread.setObjectName(f"reverie-{name}")
         self._worker = _Worker()
@@ -187,6 +189,9 @@ class Lane(QObject):
         self._open[job_id] = ticket
         if len(self._open) == 1:
             self.busy_changed.emit(True)
+        if not self._handed_over:
+            self._since = time.monotonic()
+        self._handed_over += 1
         self._submitted.emit(_Job(job_id, name, work, control))
         return ticket
 
@@ -198,6 +203,12 @@ class Lane(QObject):
     @property
     def busy(self) -> bool:
         return bool(self._open)
+
+    @property
+    def at_it_s(self) -> float:
+        """For how long the thread has been at the job that it is at, in seconds, also if nobody waits for
+        that one any more; 0 while it has nothing to do. A sign of life begins it anew."""
+        return time.monotonic() - self._since if self._handed_over and not self._stopping else 0.0
 
     def stop(self, limit_ms: int = STOP_LIMIT_MS) -> bool:
         """Refuse new work, cancel what is open, end the thread. False if it did not end within the limit; the
@@ -215,6 +226,8 @@ class Lane(QObject):
 
     @Slot(object)
     def _on_ended(self, outcome: _Outcome) -> None:
+        self._handed_over -= 1
+        self._since = time.monotonic()
         ticket = self._open.get(outcome.id)
         if ticket is None:
             if outcome.kind == "crashed":
@@ -245,6 +258,7 @@ class Lane(QObject):
 
     @Slot(object)
     def _on_stirred(self, job_id: int) -> None:
+        self._since = time.monotonic()
         self._stirring.add(job_id)
         if not self._drain.isActive():
             self._drain.start()

@@ -153,7 +153,7 @@ class MainWindow(WindowDeeds):
 
     def _look_first(self) -> None:
         """Show the names, load the parts meanwhile."""
-        self._look = FirstLook(self._icons, self.lanes.scan, self)
+        self._look = FirstLook(self._icons, self.lanes.scan, self.lanes.history, self)
         self._look.loaded.connect(self._on_loaded)
         self.setCentralWidget(self._look.view)
         if self._beginning.open_demo:

@@ -8,6 +8,7 @@ Threading: GUI thread. Nothing here reads a file; what does is imported by the s
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.open_homes import OpenHomes
     from reverie.ui.palette import Entry
+    from reverie.ui.patience import WaitingLabel
     from reverie.ui.picker import Picker
     from reverie.ui.session import HomeSession
     from reverie.ui.settings_control import SettingsControl
@@ -36,6 +38,7 @@ class WindowDeeds(QMainWindow):
     tabs: QTabWidget
     settings: SettingsControl
     actions_: Actions
+    waiting: WaitingLabel
     _beginning: Beginning
     _icons: Icons
     _now: Situation
@@ -46,6 +49,11 @@ class WindowDeeds(QMainWindow):
     def say(self, sentence: str) -> None:
         """A sentence in the status bar, until the next one."""
         self.statusBar().showMessage(visible(sentence))
+
+    def places(self) -> tuple[Path, ...]:
+        """Where the homes of this window are, those included that it was only asked to open."""
+        opened = (session.info.root for session in self.homes.sessions)
+        return tuple(dict.fromkeys((*self._beginning.homes, *opened)))
 
     def _follow(self) -> None:
         """What is possible is another."""

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from reverie.ui.actions import MENUS, translated
+from reverie.ui.patience import WaitingLabel
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.stacking import StackingSplitter
 from reverie.ui.theme import GAP
@@ -52,6 +53,9 @@ def lay_out(window: MainWindow) -> None:
     window.splitter.setCollapsible(1, False)
     window.picker.setMinimumWidth(120)
     _put_in_place(window)
+    window.waiting = WaitingLabel((window.lanes.scan, window.lanes.history), window.places)
+    window.waiting.said.connect(window.say)
+    window.statusBar().addPermanentWidget(window.waiting)
     window.statusBar().addPermanentWidget(window.watch_label)
     window.statusBar().setSizeGripEnabled(False)
     for key, title in MENUS:

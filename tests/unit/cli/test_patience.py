@@ -1,0 +1,74 @@
+"""A command whose home does not answer says so, and Ctrl+C ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reverie.cli import patience as rooms
+from reverie.cli.main import main
+from reverie.cli.patience import patience
+
+
+@pytest.fixture
+def silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A home whose disk answers once `answers` is set."""
+    answers, stat = threading.Event(), os.stat
+
+    def slow_stat(path: Any, **more: Any) -> os.stat_result:
+        if path == tmp_path:
+            assert answers.wait(30)
+        return stat(path, **more)
+
+    monkeypatch.setattr(os, "stat", slow_stat)
+    monkeypatch.setattr(rooms, "ANSWER_S", 0.01)
+    yield answers
+    answers.set()
+
+
+@pytest.mark.skipif(not hasattr(signal, "sigtimedwait"), reason="this system cannot wait for signals")
+def test_a_home_that_does_not_answer_is_named_and_ctrl_c_leaves(
+    tmp_path: Path, silent: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left, codes = threading.Event(), []
+
+    def leave(code: int) -> None:
+        codes.append(code)
+        silent.set()
+        left.set()
+
+    # As a main thread that hangs in the kernel: it does not take the signal.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        with patience((tmp_path,), first_s=0.0, leave=leave):
+            os.kill(os.getpid(), signal.SIGINT)
+            assert left.wait(30)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    said = capsys.readouterr().err
+    assert f"{tmp_path} does not answer" in said
+    assert "Stopped while waiting" in said
+    assert codes == [1]
+
+
+def test_a_home_that_answers_is_not_spoken_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with patience((tmp_path,), first_s=0.0):
+        pass
+    assert not capsys.readouterr().err
+
+
+def test_ctrl_c_ends_a_command_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_session: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["reverie.cli.main"], "_command", lambda _name: interrupted)
+    assert main(["--home", str(tmp_path), "--profile", str(tmp_path), "tree"]) == 1
+    assert "Stopped by Ctrl+C" in capsys.readouterr().err
