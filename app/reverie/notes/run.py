@@ -96,16 +96,13 @@ class NotesRun:
         self._still_wanted = still_wanted
         self._started = parts.clock()
         self._files = RootedDirectory(request.place.root.directory)
-        record = RunRecord(
-            id=parts.runs.new_id(self._started),
-            kind="notes",
-            home_id=parts.home_id,
-            home_root=str(parts.home.root),
+        record = parts.new_record(
+            "notes",
+            self._started,
             workspace_id=request.session_id,
             project_path=request.context.project_path,
             trigger=request.trigger,
             engine=engine.name,
-            started_at=self._started,
             details=dict(request.details),
         )
         purpose = f"session notes ({request.session_id})"

@@ -59,17 +59,15 @@ class Around:
     trigger: str
 
     def record(self, cwd: str, engine: str, details: Mapping[str, Any]) -> RunRecord:
-        started = self.parts.run.clock()
-        return RunRecord(
-            id=self.parts.run.runs.new_id(started),
-            kind=KIND,
-            home_id=self.parts.run.home_id,
-            home_root=str(self.parts.run.home.root),
+        """A new run on one directory, begun now."""
+        run = self.parts.run
+        return run.new_record(
+            KIND,
+            run.clock(),
             workspace_id=None,
             project_path=cwd,
             trigger=self.trigger,
             engine=engine,
-            started_at=started,
             details=details,
         )
 

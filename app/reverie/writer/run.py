@@ -94,16 +94,13 @@ class WriterRun:
         self._still_wanted = still_wanted
         self._started = parts.clock()
         self._files = RootedDirectory(request.target.root.directory)
-        record = RunRecord(
-            id=parts.runs.new_id(self._started),
-            kind="writer",
-            home_id=parts.home_id,
-            home_root=str(parts.home.root),
+        record = parts.new_record(
+            "writer",
+            self._started,
             workspace_id=request.workspace.id,
             project_path=request.context.project_path,
             trigger=request.trigger,
             engine=engine.name,
-            started_at=self._started,
             details={"triggerMessageId": request.message_id},
         )
         purpose = f"memory writer ({request.workspace.id})"
