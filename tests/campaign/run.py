@@ -92,8 +92,8 @@ def notes(_directory: Path) -> tuple[list[str], bool]:
 
 
 def tour(_directory: Path) -> tuple[list[str], bool]:
-    """Every picture of the tour is taken, and nothing in it is cut off, too pale, nameless or out of reach; only a
-    copy is touched."""
+    """Every picture of the tour is taken, nothing in it is cut off, pale, nameless or out of reach, and
+    only a copy is touched."""
     return _in_full("tests/ui/test_ui_tour.py", "every picture of the tour")
 
 
