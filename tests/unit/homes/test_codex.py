@@ -256,6 +256,7 @@ def test_threads_come_from_the_disk_and_the_books_only_add_to_them(
 ) -> None:
     varied_rollouts(maker, str(project))
     packed = maker.rollout(1, talk(1, str(project)), suffix=".jsonl.zst")
+    maker.rollout(3, talk(3, "/elsewhere"), suffix=".jsonl.zst", archived=True)
     maker.file(
         "session_index.jsonl",
         f'{{"id":"{thread_id(2)}","thread_name":"First"}}\nbroken\n{{"id":"{thread_id(2)}","thread_name":"Last"}}\n',
@@ -271,6 +272,7 @@ def test_threads_come_from_the_disk_and_the_books_only_add_to_them(
     assert set(sources) == {thread_id(number) for number in range(1, 15) if number != 11}
     assert sources[thread_id(1)].title == "From the books"
     assert sources[thread_id(1)].path != packed, "the plain one is preferred"
+    assert (sources[thread_id(3)].path.suffix, sources[thread_id(3)].archived) == (".jsonl", False)
     assert sources[thread_id(2)].title == "Last"
     assert sources[thread_id(12)].archived
     assert home.source_title(sources[thread_id(4)]) == "Fix the build"

@@ -112,6 +112,7 @@ def test_the_same_is_hidden_wherever_files_are_listed(maker: LokiMaker, tmp_path
     assert [file.rel for file in listed.files] == shown(home)
     assert root.leaves_out("semantic/patterns.json.lock")
     assert root.leaves_out("a.lock/b")
+    assert root.leaves_out("semantic/.tmp_abc.json")
     assert not root.leaves_out("semantic/patterns.json")
     parts = open_parts(maker.store, Profile.under(tmp_path / "profile"), system_clock)
     parts.snapshots.record(actor="user", source="test", subject="all")

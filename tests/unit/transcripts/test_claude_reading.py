@@ -130,23 +130,31 @@ def test_a_rewind_greys_what_it_left_behind_and_nothing_else(tmp_path: Path) -> 
     assert [call.output for call in calls] == ["a", "b"]
 
 
-def test_a_missing_parent_or_a_cycle_greys_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("before", "greyed"), [(name_of(4), ["Wrong way", "Going wrong."]), ("gone", [])])
+def test_the_way_goes_on_across_a_compaction_unless_what_came_before_is_missing(
+    tmp_path: Path, before: str, greyed: list[str]
+) -> None:
     chat = Chat()
-    chat.user("Old")
-    chat.answer("Answer.", tokens=10)
+    base = chat.user("Old")
+    chat.user("Wrong way")
+    chat.answer("Going wrong.", tokens=10)
+    assert chat.user("Right way", parent=base) == name_of(4)
     chat.record(
-        "system", parent=None, subtype="compact_boundary", logicalParentUuid="gone", compactMetadata={}
+        "system", parent=None, subtype="compact_boundary", logicalParentUuid=before, compactMetadata={}
     )
     chat.user("New")
     messages, _reading = read(chat, tmp_path)
-    assert [message.undone for message in messages] == [False] * 4
+    assert len(messages) == 6
+    assert [message.text for message in messages if message.undone] == greyed
 
+
+def test_a_cycle_greys_nothing(tmp_path: Path) -> None:
     chat = Chat()
     chat.user("A", parent=name_of(2))
     chat.user("B", parent=name_of(1))
     chat.user("C", parent=name_of(3))
-    messages, _reading = read(chat, tmp_path / "cycle")
-    assert [message.text for message in messages] == ["A", "B", "C"]
+    messages, _reading = read(chat, tmp_path)
+    assert [(message.text, message.undone) for message in messages] == [(name, False) for name in "ABC"]
 
 
 def test_copied_records_and_sub_agents_are_told_apart(tmp_path: Path) -> None:
