@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +17,7 @@ from reverie.services.views import FileText
 from reverie.ui.memory import editor_state as state
 from reverie.ui.memory.documents import SHOWN_CHARS, OpenFile
 from reverie.ui.memory.editor_state import Address, FileRef
+from reverie.ui.memory.foreign_edits import MOST_EDITS
 from reverie.ui.theme import theme_of
 
 REF = FileRef.memory("home", "global", "a.md")
@@ -64,6 +66,34 @@ def test_following_touches_only_what_changed(qapp: object) -> None:
     file.follow(before)
     assert cursor.block().text() == "three"
     assert file.document.isUndoAvailable(), "what was there can be had back"
+
+
+def test_a_file_that_others_write_all_day_keeps_the_last_of_their_versions_only(qapp: object) -> None:
+    file, _owner = opened("0\n")
+    for version in range(1, 3 * MOST_EDITS):
+        before = file.buffer
+        file.buffer, _ = state.seen_on_disk(before, found(f"{version}\n"), file.content)
+        file.follow(before)
+    assert len(file._foreign._edits) <= MOST_EDITS
+    assert file.document.availableUndoSteps() < 5 * MOST_EDITS
+    file.document.undo()
+    assert file.content == f"{3 * MOST_EDITS - 2}\n", "the last of them can be had back"
+
+
+def test_what_was_typed_can_be_had_back_however_much_others_wrote(qapp: object) -> None:
+    file, _owner = opened("0\n")
+    for version in range(1, MOST_EDITS + 1):
+        before = file.buffer
+        file.buffer, _ = state.seen_on_disk(before, found(f"{version}\n"), file.content)
+        file.follow(before)
+    QTextCursor(file.document).insertText("typed ")
+    typed = file.buffer = replace(file.buffer, modified=True)
+    file.buffer, _ = state.seen_on_disk(typed, found("theirs\n"), file.content)
+    before = file.buffer
+    file.buffer, _ = state.taken_theirs(before)
+    file.follow(before)
+    file.document.undo()
+    assert file.content.startswith("typed ")
 
 
 def test_a_byte_order_mark_is_not_shown_and_not_lost(qapp: object) -> None:

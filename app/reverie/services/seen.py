@@ -21,6 +21,7 @@ from reverie.memory.history import History
 from reverie.memory.store import sha256_of_bytes
 
 _PERSON = frozenset({"user"})
+_Asked = tuple[str, str, str | None]
 
 
 class SeenLog:
@@ -33,9 +34,9 @@ class SeenLog:
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
         self._history = history
         self._actors = actors
-        # Each refresh asks for the same versions again.
+        # Each refresh asks for the same versions again; what was not asked for last is forgotten.
         self._hashes: dict[str, str | None] = {}
-        self._by_person: dict[tuple[str, str, str | None], bool] = {}
+        self._by_person: dict[_Asked, bool] = {}
 
     def start(self) -> None:
         """On the first opening of a home everything counts as seen, and again if its history began anew."""
@@ -82,26 +83,30 @@ class SeenLog:
             return frozenset()
         seen = _files_in(data)
         found = set()
+        hashes: dict[str, str | None] = {}
+        asked: dict[_Asked, bool] = {}
         for change in self._history().changes(baseline, head):
             root = roots.get(change.key)
             if root is None or not change.content_changed or change.after_version is None:
                 continue
             blob = change.after_version.blob
             sha256 = self._hashes.get(blob) or sha256_of_bytes(change.after)
-            self._hashes[blob] = sha256
+            hashes[blob] = sha256
             if seen.get(_name(root, change.rel)) == sha256:
                 continue
-            if not self._is_by_person(root, change.rel, sha256):
+            question = (root.key, change.rel, sha256)
+            asked[question] = self._is_by_person(root, *question[1:])
+            if not asked[question]:
                 found.add((change.key, change.rel))
+        self._hashes, self._by_person = hashes, asked
         return frozenset(found)
 
     def _is_by_person(self, root: ScopeRoot, rel: str, sha256: str | None) -> bool:
         """Who wrote it was known before it was there, so the answer stays."""
-        asked = (root.key, rel, sha256)
-        known = self._by_person.get(asked)
+        known = self._by_person.get((root.key, rel, sha256))
         if known is None:
             actor = self._actors.actor_of(root.directory / rel, sha256)
-            known = self._by_person[asked] = actor is not None and actor.actor in _PERSON
+            known = actor is not None and actor.actor in _PERSON
         return known
 
 

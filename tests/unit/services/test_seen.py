@@ -44,6 +44,13 @@ def test_an_outside_change_has_the_badge_until_it_is_opened(bench: Workbench) ->
     assert badges(bench) == frozenset()
 
 
+def test_what_is_remembered_of_versions_does_not_grow_with_their_number(bench: Workbench) -> None:
+    for number in range(5):
+        outside(bench, f"version {number}\n")
+        assert badges(bench) == {TESTING}
+    assert len(bench._seen._hashes) == len(bench._seen._by_person) == 1
+
+
 def test_ones_own_save_has_no_badge(bench: Workbench) -> None:
     context = workspace(bench.parts, ACME)
     text = bench.read(context, TESTING)

@@ -107,11 +107,13 @@ class OpenFile(QObject):
         return bool(self.buffer.read_only) or not self.lossless
 
     def follow(self, before: Buffer, author: str = "") -> None:
-        """Take over `buffer.base`, which is now on disk; the buffer was `before`. Cursor, scroll and undo
-        stack stay."""
+        """Take over `buffer.base`, which is now on disk; the buffer was `before`. Cursor and scroll stay, and
+        so does the undo stack, up to `foreign_edits.MOST_EDITS` times."""
         base = self.buffer.base
         if base is None:
             return
+        if not before.modified:
+            self._foreign.make_room()
         old, wanted = self.text, self._shown(base.content)
         self.arrived = Arrived()
         self.conflicts = ()

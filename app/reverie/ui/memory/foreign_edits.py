@@ -24,6 +24,9 @@ from reverie.ui.memory.newlines import smallest_edit
 if TYPE_CHECKING:
     from reverie.ui.memory.editor_state import Buffer
 
+MOST_EDITS = 50
+MOST_STEPS = 20_000
+
 
 @dataclass(frozen=True, slots=True)
 class Undone:
@@ -61,6 +64,13 @@ class ForeignEdits:
         """The last undo step is a foreign edit; the buffer was `before`."""
         self._forget_cut_off()
         self._edits.append(_Edit(self._document.availableUndoSteps(), self._hash(), before))
+
+    def make_room(self) -> None:
+        """Call it before others' text comes into one where nothing typed is unsaved. A file that an agent
+        writes all day would keep every version of that day: what nobody undoes step by step is forgotten."""
+        if len(self._edits) >= MOST_EDITS or self._document.availableUndoSteps() > MOST_STEPS:
+            self._document.clearUndoRedoStacks()
+            self._edits = []
 
     def changed(self, now: Buffer) -> Undone | Redone | None:
         """The text is another. `now`: the buffer that it had until then. Call it again until it says None."""
