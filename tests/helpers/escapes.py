@@ -18,7 +18,8 @@ from reverie.files.rooted import RootedDirectory
 from reverie.homes.mux import MuxHome
 from reverie.homes.scopes import Scope
 from reverie.memory.commands import MemoryCommands
-from reverie.memory.store import MemoryStore, NoEffects
+from reverie.memory.effects import NoEffects
+from reverie.memory.store import MemoryStore
 
 SECRET = "the words outside the root"
 _NAMES = ("a", "b", "c", "d.md", "e.md", "...", "\u202e", "é", "🙂", " ", "a b", ".x")

@@ -19,11 +19,12 @@ from reverie.homes.agents import RootChange
 from reverie.homes.base import Home
 from reverie.homes.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.commands import MemoryCommands
+from reverie.memory.effects import NoEffects
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.record_files import RecordFiles, run_files
 from reverie.memory.scope_files import OverlayFiles, Savepoint, ScopeFiles
 from reverie.memory.scope_listing import unseen_reason
-from reverie.memory.store import MemoryStore, NoEffects
+from reverie.memory.store import MemoryStore
 from reverie.memory.usage import Usage, UsageLog
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails
 from reverie.runs.journal import PlannedChange
@@ -287,6 +288,7 @@ class DreamOverlay:
         return sorted(changes, key=turn)
 
     def emptied(self) -> Sequence[tuple[ScopeRoot, str]]:
+        """Directories (below their root) that go once they are empty, deepest first in each root."""
         return [
             (overlay.root, rel)
             for overlay in self._scopes.values()
@@ -305,9 +307,11 @@ class DreamOverlay:
         return {key: self._usage.get(key) for key in touched}, {key: after[key] for key in touched}
 
     def savepoint(self) -> Mapping[str, Savepoint]:
+        """A state to go back to with `rollback`."""
         return {key: overlay.files.savepoint() for key, overlay in self._scopes.items()}
 
     def rollback(self, savepoint: Mapping[str, Savepoint]) -> None:
+        """Forget what came after the savepoint."""
         for key, overlay in self._scopes.items():
             overlay.files.rollback(savepoint[key])
 

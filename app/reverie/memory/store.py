@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
 
 from reverie.errors import Conflict, StoreError
 from reverie.files.rooted import Entry
 from reverie.homes.base import Home
 from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
+from reverie.memory.effects import Effects
 from reverie.memory.paths import MemoryPath, parse_memory_path
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store_refusals import (
@@ -64,42 +63,6 @@ class StoredText:
     size: int
 
 
-class Effects(Protocol):
-    """What a change means beyond the file itself. `rel` is below `root`; called on the store's thread."""
-
-    def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
-        """Mutual exclusion over one root between the Reverie processes of a profile; and over `rel` with its
-        agent, where that takes a lock for it."""
-
-    def will_change(self, root: ScopeRoot, rel: str) -> None:
-        """Before something is created, overwritten, moved or deleted: keep what is there. May raise to
-        refuse."""
-
-    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
-        """At the last moment before one file becomes `after`: attribute the change."""
-
-    def wrote(self, root: ScopeRoot, rel: str) -> None: ...
-    def deleted(self, root: ScopeRoot, rel: str) -> None: ...
-    def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None: ...
-    def read(self, root: ScopeRoot, rel: str) -> None: ...
-    def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None: ...
-
-
-class NoEffects:
-    """For overlays: nothing but the overlay changes."""
-
-    def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def will_change(self, root: ScopeRoot, rel: str) -> None: ...
-    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None: ...
-    def wrote(self, root: ScopeRoot, rel: str) -> None: ...
-    def deleted(self, root: ScopeRoot, rel: str) -> None: ...
-    def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None: ...
-    def read(self, root: ScopeRoot, rel: str) -> None: ...
-    def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None: ...
-
-
 class MemoryStore:
     """The memories of one scope context."""
 
@@ -125,6 +88,8 @@ class MemoryStore:
         return parsed, root, self._files_of(root)
 
     def entry(self, path: str | MemoryPath) -> Entry | None:
+        """What stands at the path; None for nothing. Raises `StoreError` for no memory path,
+        `ScopeUnavailable`."""
         parsed, _root, files = self.resolve(path)
         return files.entry(parsed.rel)
 

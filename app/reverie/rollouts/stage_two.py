@@ -21,9 +21,10 @@ from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Home
 from reverie.homes.scopes import EDITABLE, FileRule, Scope, ScopeContext, ScopeRoot
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
+from reverie.memory.effects import NoEffects
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import OverlayFiles
-from reverie.memory.store import MemoryStore, NoEffects
+from reverie.memory.store import MemoryStore
 from reverie.memory.usage import Usage
 from reverie.rollouts.artifacts import HANDBOOK, INDEX, OLD_HANDBOOK, SKILLS, TRACES
 from reverie.runs.guard import Guard, Rails
@@ -50,11 +51,13 @@ class StageTwoEngine(Protocol):
     @property
     def name(self) -> str: ...
 
-    def account(self) -> Account: ...
+    def account(self) -> Account:
+        """What was spent so far, and the trace; nothing of either for rules."""
 
     async def consolidate(
         self, staging: Staging, guard: StageTwoGuard, limits: Limits, tell: Callable[[str], None]
-    ) -> str: ...
+    ) -> str:
+        """Write the handbook and skills through the guard; `tell` gets a word on how far it is."""
 
 
 class _AllEditable:

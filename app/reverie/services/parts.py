@@ -282,7 +282,7 @@ class HomeParts:
         self, context: ScopeContext, *, actor: str, after_change: Callable[[Path], None] = lambda path: None
     ) -> MemoryStore:
         """The memories of one context on disk, with every change attributed to `actor`."""
-        from reverie.memory.effects import DiskEffects
+        from reverie.memory.disk_effects import DiskEffects
         from reverie.memory.store import MemoryStore
 
         effects = DiskEffects(

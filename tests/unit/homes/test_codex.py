@@ -39,8 +39,9 @@ from reverie.homes.codex_names import (
 )
 from reverie.homes.discovery import User, open_home
 from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.memory.effects import NoEffects
 from reverie.memory.listing import names_only, scan_scope
-from reverie.memory.store import MemoryStore, NoEffects
+from reverie.memory.store import MemoryStore
 from reverie.profile import Profile
 from reverie.transcripts.reading import Reading
 

@@ -11,7 +11,8 @@ from helpers.foreign_home import ForeignHome, make_foreign_home
 from reverie.errors import StoreError
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.scopes import FileRule, Scope
-from reverie.memory.store import MemoryStore, NoEffects, sha256_of_text
+from reverie.memory.effects import NoEffects
+from reverie.memory.store import MemoryStore, sha256_of_text
 
 MADE = FileRule("generated", "The agent makes this file anew.")
 

@@ -10,7 +10,8 @@ from helpers.foreign_home import ForeignHome, make_foreign_home
 from reverie.errors import Conflict
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.scopes import Scope, ScopeRoot
-from reverie.memory.store import MemoryStore, NoEffects, sha256_of_text
+from reverie.memory.effects import NoEffects
+from reverie.memory.store import MemoryStore, sha256_of_text
 
 PATH = "/memories/global/own.md"
 THEIRS = "an agent wrote this\n"

@@ -291,7 +291,7 @@ def test_an_episode_is_only_deleted_and_only_while_its_agent_does_not_hold_it(
     def soon(target: Path) -> Any:
         return lock_beside(target, timeout_s=0.02)
 
-    monkeypatch.setattr("reverie.memory.effects.lock_beside", soon)
+    monkeypatch.setattr("reverie.memory.disk_effects.lock_beside", soon)
     with lock_beside(maker.memory / EPISODE), pytest.raises(MendableError, match="locked by its agent"):
         desk.delete(context, path)
     assert (maker.memory / EPISODE).exists()

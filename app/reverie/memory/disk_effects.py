@@ -1,0 +1,123 @@
+"""What a change by hand or by an agent's command means beyond the file: locks, attribution, usage, history.
+
+`DiskEffects` is handed to a `MemoryStore` that works on the disk. Usage follows formats/mux.md section 8: an
+agent's read and any write count as one use; a person's read never does (the commands do not report it).
+
+Threading: as the store. Failure: history is asked first, so a change that could not be undone does not
+happen. A use that cannot be counted after the change is told as such: the change stands. A read that
+cannot be counted is a read all the same, and a line in the log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.clock import Clock
+from reverie.errors import MendableError
+from reverie.files.beside_lock import lock_beside
+from reverie.files.lock import file_lock
+from reverie.homes.base import Home
+from reverie.homes.scopes import ScopeRoot
+from reverie.memory.snapshots import Snapshots
+from reverie.memory.store import sha256_of_bytes
+from reverie.memory.usage import UsageLog
+
+if TYPE_CHECKING:
+    from reverie.memory.attribution import ActorLog
+
+_log = logging.getLogger("reverie.memory")
+
+
+class DiskEffects:
+    """Effects of one actor on one home. `after_change` hears of each changed path, for the snapshot after
+    it."""
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        actor: str,
+        usage: UsageLog,
+        actors: ActorLog,
+        snapshots: Snapshots,
+        lock_dir: Path,
+        clock: Clock,
+        after_change: Callable[[Path], None] = lambda path: None,
+    ) -> None:
+        self._home = home
+        self._actor = actor
+        self._usage = usage
+        self._actors = actors
+        self._snapshots = snapshots
+        self._lock_dir = lock_dir
+        self._clock = clock
+        self._after_change = after_change
+
+    @contextlib.contextmanager
+    def exclusive(self, root: ScopeRoot, rel: str = "") -> Iterator[None]:
+        with contextlib.ExitStack() as held:
+            held.enter_context(file_lock(self._lock_dir, root.directory))
+            path = root.directory / rel
+            if rel and self._home.file_rule(root, rel).deletable and path.parent.is_dir():
+                held.enter_context(lock_beside(path))
+            yield
+
+    def will_change(self, root: ScopeRoot, rel: str) -> None:
+        self._snapshots.preserve(root, rel)
+
+    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
+        self._actors.record(
+            root.directory / rel, sha256_of_bytes(after), actor=self._actor, run_id=None, at_ms=self._clock()
+        )
+
+    def wrote(self, root: ScopeRoot, rel: str) -> None:
+        self._after_change(root.directory / rel)
+        with _counting(rel):
+            self._with_key(root, rel, self._usage.record_write)
+
+    def deleted(self, root: ScopeRoot, rel: str) -> None:
+        self._after_change(root.directory / rel)
+        with _counting(rel):
+            self._with_key(root, rel, self._usage.delete)
+
+    def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
+        self._after_change(root.directory / rel)
+        self._after_change(root.directory / new_rel)
+        old, new = self._home.usage_key(root, rel), self._home.usage_key(root, new_rel)
+        if old is not None and new is not None:
+            with _counting(new_rel):
+                self._usage.rename(old, new)
+
+    def read(self, root: ScopeRoot, rel: str) -> None:
+        # What was read is read, also on a disk that is mounted read-only: to the agent, too, counts are
+        # a courtesy.
+        try:
+            self._with_key(root, rel, self._usage.record_read)
+        except MendableError as error:
+            _log.warning("a use of %s is not counted: %s", rel, error)
+
+    def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
+        self._with_key(root, rel, lambda key: self._usage.set_pinned(key, pinned))
+
+    def _with_key(self, root: ScopeRoot, rel: str, change: Callable[[str], object]) -> None:
+        key = self._home.usage_key(root, rel)
+        if key is not None:
+            change(key)
+
+
+@contextlib.contextmanager
+def _counting(rel: str) -> Iterator[None]:
+    """The file has changed by now: a sidecar that cannot follow must not look like a change that failed."""
+    try:
+        yield
+    except MendableError as error:
+        raise MendableError(
+            f"{rel} was changed, but its pin and use could not follow.",
+            cause=error.cause or error.title,
+            next_step=error.next_step,
+            reason="uncounted",
+        ) from error
