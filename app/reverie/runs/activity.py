@@ -25,6 +25,7 @@ from reverie.text.redact import redact
 
 _ROTATE_BYTES = 4 * 1024 * 1024
 _TAIL_BYTES = 64 * 1024
+_BLOCK_BYTES = 256 * 1024
 _NO_DETAILS: Mapping[str, Any] = MappingProxyType({})
 _log = logging.getLogger("reverie.activity")
 
@@ -45,6 +46,15 @@ class ActivityEntry:
     details: Mapping[str, Any] = field(default_factory=dict)
     times: int = 1
     last_at: int = 0
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """An entry that was told again `times` times, which is still to be found."""
+
+    number: int
+    last_at: int
+    times: int = 0
 
 
 class Activity:
@@ -88,26 +98,31 @@ class Activity:
             _log.info("Activity was not written: %s", error)
 
     def read(self, limit: int = 1000) -> tuple[ActivityEntry, ...]:
-        """At most `limit` entries, newest first, the rotated file included."""
-        # By the number of the line that spoke last, because a clock may stand still (`--now`) or go back.
-        entries: dict[int, ActivityEntry] = {}
-        newest: dict[Gate, int] = {}
+        """At most `limit` entries, newest first, the rotated file included. `damaged_lines` then counts those
+        that were passed."""
+        # By the line that spoke last, since a clock may stand still (`--now`) or go back. From the end: each
+        # decision is a reason to read again, and what is shown is a part of what years have left.
+        found: dict[int, ActivityEntry] = {}
+        repeated: dict[Gate, _Repeated] = {}
         self.damaged_lines = 0
-        for number, item in enumerate(self._items()):
+        for number, item in enumerate(self._items_backwards()):
+            if len(found) >= limit and not repeated:
+                break
             gate = _gate(item)
-            if "again" not in item:
-                entries[number] = _entry(item)
-            elif gate in newest:
-                entry = entries.pop(newest[gate])
-                entries[number] = replace(entry, times=entry.times + 1, last_at=item["again"])
+            if "again" in item:
+                before = repeated.setdefault(gate, _Repeated(number, item["again"]))
+                before.times += 1
+            elif gate in repeated:
+                after = repeated.pop(gate)
+                found[after.number] = replace(_entry(item), times=1 + after.times, last_at=after.last_at)
             else:
-                continue  # the entry it repeats has been rotated away
-            newest[gate] = number
-        return tuple(entries[number] for number in sorted(entries, reverse=True)[:limit])
+                found[number] = _entry(item)
+        # What is left of `repeated` repeats entries that have been rotated away.
+        return tuple(found[number] for number in sorted(found)[:limit])
 
-    def _items(self) -> Iterator[dict[str, Any]]:
-        for file in (self._rotated, self._file):
-            for line in _bytes(file).splitlines():
+    def _items_backwards(self) -> Iterator[dict[str, Any]]:
+        for file in (self._file, self._rotated):
+            for line in _lines_backwards(file):
                 item = _parsed(line)
                 if item is None:
                     self.damaged_lines += 1
@@ -191,6 +206,25 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
         return item
     whole = all(isinstance(item.get(name), kind) for name, kind in _REQUIRED.items())
     return {"runId": None, **item} if whole else None
+
+
+def _lines_backwards(file: Path) -> Iterator[bytes]:
+    """The lines of a file from the last to the first, without holding more than a block of it."""
+    try:
+        with file.open("rb") as opened:
+            end, rest = opened.seek(0, 2), b""
+            while end:
+                start = max(0, end - _BLOCK_BYTES)
+                opened.seek(start)
+                first, *lines = (opened.read(end - start) + rest).split(b"\n")
+                yield from (line for line in reversed(lines) if line)
+                end, rest = start, first
+            if rest:
+                yield rest
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise mendable_from_os(error, "The Activity log was not read.") from error
 
 
 def _bytes(file: Path, *, tail: int | None = None) -> bytes:

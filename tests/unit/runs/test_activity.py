@@ -7,8 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from helpers.benches import Time
+from helpers.profiles import examples
 from reverie.runs import activity
 from reverie.runs.activity import Activity
 
@@ -103,6 +108,28 @@ def test_a_large_log_is_rotated_and_both_files_are_read(tmp_path: Path, monkeypa
     assert (tmp_path / "activity/h.jsonl.1").exists()
     assert any(entry.text.startswith("text 5") for entry in log.read())
     assert len(log.read()) >= 3
+
+
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")), max_size=12),
+    st.integers(1, 5),
+    st.sampled_from((1, 100, 1 << 18)),
+)
+def test_the_newest_are_those_of_the_whole_log_whatever_is_read_of_it(
+    tmp_path: Path, monkeypatch: Any, said: list[tuple[str, str]], limit: int, block: int
+) -> None:
+    monkeypatch.setattr(activity, "_BLOCK_BYTES", block)
+    log = a_log(tmp_path / str(uuid4()))
+    told: list[tuple[str, str, int]] = []
+    for gate, text in said:
+        say(log, text, gate)
+        last = next((entry for entry in reversed(told) if entry[0] == gate), ("", "", 0))
+        if last[1] == text:
+            told.remove(last)
+        told.append((gate, text, last[2] + 1 if last[1] == text else 1))
+    found = [(entry.workspace_id, entry.text, entry.times) for entry in log.read(limit)]
+    assert found == told[::-1][:limit]
 
 
 def test_reading_creates_nothing(tmp_path: Path) -> None:
