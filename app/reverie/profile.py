@@ -81,12 +81,15 @@ class Profile:
         return self.cache / "homes"
 
     def history(self, home_id: str) -> Path:
+        """The repository of a home's history."""
         return self.data / "history" / f"{home_id}.git"
 
     def runs(self, home_id: str) -> Path:
+        """The directory of a home's run records."""
         return self.data / "runs" / home_id
 
     def traces(self, home_id: str) -> Path:
+        """The directory of the traces of a home's runs."""
         return self.data / "traces" / home_id
 
     def images(self, home_id: str) -> Path:
@@ -94,6 +97,7 @@ class Profile:
         return self.data / "images" / home_id
 
     def activity(self, home_id: str) -> Path:
+        """The Activity log of a home."""
         return self.data / "activity" / f"{home_id}.jsonl"
 
     def own_sidecars(self, home_id: str) -> Path:

@@ -66,6 +66,8 @@ _ERROR_STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class AnthropicWire:
+    """Implements `agent.wire.Wire`."""
+
     path: str = "/v1/messages"
     models_path: str = "/v1/models"
 

@@ -61,6 +61,7 @@ class Asking:
         return Account(usage, cost, None if told is None else told(replace(head, cost_usd=cost)))
 
     def cost(self, result: AgentResult) -> Decimal | None:
+        """US dollars; None where the model said no usage or has no price."""
         return None if result.usage is None else self.cost_of(result.usage)
 
     async def ask(

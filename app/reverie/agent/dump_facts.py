@@ -63,6 +63,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
+    """One question to a model and what came of it. `wrote`, `no_new_memories`: as the dump itself says.
+    `finish`: the last step's reason to end; `started_at` UTC ms, None where nothing tells."""
+
     index: int
     messages: tuple[Message, ...]
     steps: tuple[Step, ...]

@@ -37,11 +37,14 @@ class Source(Protocol):
     @property
     def size(self) -> int: ...
 
-    def read(self, start: int, end: int) -> bytes: ...
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes from `start` up to `end`, or up to the end of the document. Raises `MendableError`."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySource:
+    """A document that is in memory already."""
+
     data: bytes
 
     @property
@@ -49,6 +52,7 @@ class MemorySource:
         return len(self.data)
 
     def read(self, start: int, end: int) -> bytes:
+        """As `Source.read`; never fails."""
         return self.data[start:end]
 
 
@@ -60,6 +64,7 @@ class FileSource:
     size: int
 
     def read(self, start: int, end: int) -> bytes:
+        """As `Source.read`; the file is opened for each."""
         with open(_opened(self.path), "rb") as file:
             file.seek(start)
             return file.read(max(0, min(end, self.size) - start))

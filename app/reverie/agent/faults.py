@@ -216,6 +216,7 @@ def _sort_of(refusal: Refusal) -> str:
 
 
 def malformed_error(service: Service, what: str) -> ProviderError:
+    """An answer that is no answer. `what` follows the name of the service: "sent ..."."""
     return ProviderError(
         "malformed",
         "The model's answer makes no sense.",
@@ -225,6 +226,7 @@ def malformed_error(service: Service, what: str) -> ProviderError:
 
 
 def too_large_error(service: Service, limit_mib: int) -> ProviderError:
+    """An answer above the limit of bytes, which is not read on."""
     return ProviderError(
         "too-large",
         "The model's answer is too long.",
@@ -234,6 +236,7 @@ def too_large_error(service: Service, limit_mib: int) -> ProviderError:
 
 
 def cut_off_error(service: Service) -> ProviderError:
+    """The connection ended in the middle of an answer."""
     return ProviderError(
         "cut-off",
         "The model's answer was cut off.",
@@ -243,6 +246,7 @@ def cut_off_error(service: Service) -> ProviderError:
 
 
 def silence_error(service: Service, idle_s: float) -> ProviderError:
+    """Nothing came for `idle_s` seconds."""
     return ProviderError(
         "timeout",
         "The model fell silent.",
@@ -281,6 +285,7 @@ def unreachable_error(service: Service, error: BaseException, *, proxy: bool = F
 
 
 def proxy_settings_error(service: Service) -> ProviderError:
+    """The environment names a proxy that cannot be one: no request was made."""
     return ProviderError(
         "settings",
         "The proxy of the environment cannot be used.",
@@ -290,6 +295,7 @@ def proxy_settings_error(service: Service) -> ProviderError:
 
 
 def address_error(service: Service) -> ProviderError:
+    """No request can be made of what the settings say."""
     return ProviderError(
         "settings",
         "The model service's address or headers are wrong.",
@@ -299,6 +305,7 @@ def address_error(service: Service) -> ProviderError:
 
 
 def web_page_error(service: Service) -> ProviderError:
+    """HTML where an API was expected: another address, or a network's sign-in page."""
     return ProviderError(
         "settings",
         "This is not the address of a model service.",

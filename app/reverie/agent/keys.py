@@ -35,6 +35,7 @@ class SystemKeys:
     """The keyring of the system (Secret Service, KWallet, Keychain, Credential Locker)."""
 
     def get(self, provider: str) -> str | None:
+        """The key of this provider; None where there is none, or the keyring cannot be asked."""
         import keyring.errors
 
         try:
@@ -44,6 +45,7 @@ class SystemKeys:
             return None
 
     def set(self, provider: str, key: str) -> None:
+        """Store the key. Raises `MendableError` for one that is none, and where the keyring refuses."""
         import keyring.errors
 
         key = key.strip()
@@ -59,6 +61,7 @@ class SystemKeys:
             raise _no_keyring("The key was not stored.") from error
 
     def delete(self, provider: str) -> None:
+        """Forget the key; one that is not there is no error. Raises `MendableError`."""
         import keyring.errors
 
         try:

@@ -26,7 +26,9 @@ class CommandGuard(Protocol):
     @property
     def remaining(self) -> int: ...
 
-    def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]: ...
+    def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
+        """The answer to one command, as `memory.commands` gives it, refusals too; `reason` is kept with the
+        change."""
 
 
 def memory_tool(guard: CommandGuard, spec: ToolSpec, marks: Marks, *, budget: int) -> FunctionTool:

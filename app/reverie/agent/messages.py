@@ -34,6 +34,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
+    """What is put to the model: the task, or a reminder."""
+
     text: str
 
 

@@ -30,6 +30,7 @@ class Price:
     output: Decimal
 
     def of(self, usage: TokenUsage) -> Decimal:
+        """US dollars for this usage; input that was cached is priced as such and not twice."""
         fresh = max(0, usage.input - usage.cached_input - usage.cache_write)
         return (
             fresh * self.input

@@ -43,6 +43,8 @@ _PASSES = {
 
 @dataclass(frozen=True, slots=True)
 class ProbeStep:
+    """One step of a test and what came of it, as a sentence for people."""
+
     name: StepName
     state: StepState
     sentence: str

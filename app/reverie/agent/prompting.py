@@ -36,6 +36,7 @@ class Marks:
 
     @classmethod
     def random(cls) -> Self:
+        """Marks that no text from outside can know."""
         return cls(random_mark())
 
     @property
@@ -47,6 +48,7 @@ class Marks:
         return f"{self.kind} {self.part}>>>"
 
     def around(self, text: str) -> str:
+        """`text` between the marks, on lines of their own."""
         return f"{self.opening}\n{text}\n{self.closing}"
 
     def told(self, what: str) -> str:

@@ -64,6 +64,7 @@ class RemoteProvider:
         return self._destination
 
     async def complete(self, request: ModelRequest, *, progress: Progress = lambda _progress: None) -> Turn:
+        """Ask until there is an answer or the request's deadline. Raises `ProviderError`."""
         self._last = None
         try:
             async with asyncio.timeout(max(0.0, request.deadline - time.monotonic())):
@@ -72,6 +73,7 @@ class RemoteProvider:
             raise faults.deadline_error(self._service, self._last) from None
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._transport.close()
 
     def _without_secrets(self, turn: Turn) -> Turn:

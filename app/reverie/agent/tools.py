@@ -64,6 +64,7 @@ class FunctionTool:
     remarks: frozenset[str] = frozenset()
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
+        """What `function` does; what it raises, the loop tells the model."""
         return self.function(arguments)
 
 
@@ -105,6 +106,7 @@ def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> s
 
 
 def unknown_tool(name: str, tools: Sequence[Tool]) -> StoreError:
+    """The refusal of a tool that the model made up; it names those there are."""
     known = ", ".join(tool.spec.name for tool in tools) or "none"
     return StoreError(f"There is no tool {name[:_SHOWN_CHARS]!r}.", next_step=f"Available: {known}.")
 

@@ -79,6 +79,7 @@ class Trace:
         self._usage: TokenUsage | None = None
 
     def begin(self, model: str, system: str, messages: Sequence[Message]) -> None:
+        """What the first attempt is asked: instructions and conversation so far."""
         users = [message.text for message in messages if isinstance(message, UserMessage)]
         self._head = {
             "model": model,
@@ -103,6 +104,7 @@ class Trace:
         )
 
     def turn(self, turn: Turn) -> None:
+        """The model answered: a step begins with it."""
         step: dict[str, Any] = {
             "text": self._text(turn.message.text),
             "toolCalls": self._calls(turn.message.tool_calls),
@@ -120,6 +122,7 @@ class Trace:
         self._attempts[-1]["finishReason"] = turn.finish
 
     def call_begins(self) -> None:
+        """A tool of the last turn is being called now; its time counts from here."""
         self._call_began = self._clock(), self._monotonic()
 
     def call_ends(self, call: ToolCall, arguments: Any, outcome: ToolOutcome) -> None:
@@ -143,6 +146,7 @@ class Trace:
         attempt["noNewMemories"] = attempt["noNewMemories"] or (success and call.name == _NO_OP_TOOL)
 
     def result(self, result: ToolResult) -> None:
+        """What a tool gave back, at the step that called it; only so many of a step are kept."""
         results = self._attempts[-1]["stepResults"][-1]["toolResults"]
         if len(results) < _LISTED_CALLS:
             results.append(self._message(result))

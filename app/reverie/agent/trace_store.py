@@ -120,6 +120,7 @@ def _age_key(name: str) -> tuple[int, str]:
 
 
 def redacted(value: Any) -> Any:
+    """A JSON value with every text in it redacted, names of fields too."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):

@@ -82,6 +82,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
+    """`sentence` says it to people; `evidence` is what it was judged by."""
+
     name: VerdictName
     sentence: str
     evidence: Evidence = Evidence()

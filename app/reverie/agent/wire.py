@@ -54,6 +54,7 @@ def text_of(value: Any) -> str:
 
 
 def mapping_of(value: Any) -> Mapping[str, Any]:
+    """`value` where it is a JSON object, else an empty one: what strangers send may be of any kind."""
     return value if isinstance(value, dict) else {}
 
 
@@ -89,5 +90,6 @@ def cap_named(words: str) -> str | None:
 
 
 def capped(tokens: int, changes: frozenset[str]) -> int:
+    """`tokens`, or the least that the `changes` named `cap:N` allow; at least 1."""
     caps = [int(change.removeprefix("cap:")) for change in changes if change.startswith("cap:")]
     return max(1, min([tokens, *caps]))

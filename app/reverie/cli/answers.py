@@ -24,6 +24,7 @@ def print_json_line(value: Any) -> None:
 
 
 def print_text(text: str) -> None:
+    """A line for people on stdout; what is no Unicode text stands there escaped."""
     _write(text)
 
 

@@ -51,6 +51,7 @@ class LineClock:
         self.now: int | None = None
 
     def __call__(self) -> int:
+        """UTC ms."""
         return int(self._fallback()) if self.now is None else self.now
 
 

@@ -24,6 +24,7 @@ class Session:
 
     @cached_property
     def profile(self) -> Profile:
+        """The profile of `--profile`, else the person's own."""
         # Late: a command that an agent's runner waits for needs none, and looking for it costs time.
         from reverie.profile import Profile
 
@@ -31,11 +32,13 @@ class Session:
         return Profile.under(given) if given else Profile.default()
 
     def home(self, clock: Clock | None = None) -> HomeParts:
+        """The one home that is meant. Raises `Ambiguous` where that is not clear, `Unavailable`."""
         from reverie.cli.context import the_home
 
         return the_home(self.arguments.home, self.profile, clock or self.clock)
 
     def context(self, parts: HomeParts) -> ScopeContext:
+        """The context that `--workspace` and `--project` name. Raises `Ambiguous`, `Unavailable`."""
         from reverie.cli.context import the_context
 
         return the_context(parts, self.arguments.workspace, self.arguments.project)

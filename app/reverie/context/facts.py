@@ -76,6 +76,7 @@ class Facts:
         return found
 
     def files(self, scope: Scope) -> tuple[MemoryFile, ...]:
+        """The memories of a scope; none where the scope is unavailable or only its names were read."""
         listing = self.listings.get(scope)
         return () if listing is None or listing.names_only else listing.files
 

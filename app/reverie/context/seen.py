@@ -93,6 +93,7 @@ class Glances:
         self._sidecar = Sidecar(directory / NAME, lock_dir=lock_dir, clock=clock)
 
     def read(self, context: ScopeContext) -> Mapping[str, Any] | None:
+        """What a person saw of this context last; None for never."""
         found = self._sidecar.read().data.get(key_of(context))
         return found if isinstance(found, dict) else None
 

@@ -107,4 +107,5 @@ class ContextView:
         return cls(agent, at, parts, *used)
 
     def part(self, key: PartKey) -> Part | None:
+        """The part with this key, where the agent has it."""
         return next((part for part in self.parts if part.key == key), None)

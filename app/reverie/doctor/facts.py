@@ -49,8 +49,12 @@ class Parts(Protocol):
     profile: Profile
     clock: Clock
 
-    def read_settings(self) -> Settings: ...
-    def forget_settings(self) -> None: ...
+    def read_settings(self) -> Settings:
+        """The settings as they stand in the file now."""
+
+    def forget_settings(self) -> None:
+        """Read them anew at the next use."""
+
     @property
     def activity(self) -> Activity: ...
     @property

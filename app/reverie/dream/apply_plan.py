@@ -51,11 +51,13 @@ class ApplyPlan:
     unapplied: dict[str, bytes] = field(default_factory=dict)
 
     def conflict(self, file: ReviewedFile, why: str, chosen: Mapping[str, bytes | None]) -> None:
+        """Leave the file because the disk says otherwise by now; what was `chosen` is kept with the run."""
         self.leave(file, why)
         self.conflicts.append(file.path)
         self.unapplied |= {path: data for path, data in chosen.items() if data is not None}
 
     def leave(self, file: ReviewedFile, why: str) -> None:
+        """Leave the file as it is, and say why; what was planned for its paths is dropped."""
         self.left[file.path] = why
         self.done.pop(file.path, None)
         for path in file.paths:

@@ -37,6 +37,8 @@ class _Loose(BaseModel):
 
 
 class OpModel(_Loose):
+    """One operation of a dream, as the agent's own records have it."""
+
     command: OpCommand
     path: str
     new_path: str = Field(default="", alias="newPath")
@@ -45,11 +47,15 @@ class OpModel(_Loose):
 
 
 class UsageModel(_Loose):
+    """Tokens of a dream."""
+
     input_tokens: float | int = Field(alias="inputTokens")
     output_tokens: float | int = Field(alias="outputTokens")
 
 
 class RecordModel(_Loose):
+    """A coverage record (formats/mux.md section 9). Times are UTC ms."""
+
     last_run_at: float | int = Field(alias="lastRunAt")
     trigger: Trigger
     summary: str
@@ -58,6 +64,8 @@ class RecordModel(_Loose):
 
 
 class HarvestModel(_Loose):
+    """The record of one harvest, by the compaction it mined (formats/mux.md section 9)."""
+
     status: Literal["pending", "completed", "failed"]
     started_at: float | int = Field(alias="startedAt")
     completed_at: float | int = Field(default=0, alias="completedAt")
@@ -92,6 +100,7 @@ class Status:
     problems: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
+        """The stable shape of `reverie status` (design.md section 5)."""
         return {
             "workspaceRecord": self.workspace_record,
             "projectRecord": self.project_record,

@@ -99,6 +99,7 @@ class HarvestLog:
         self._clock = clock
 
     def record(self, workspace_id: str, boundary_key: str) -> Mapping[str, Any] | None:
+        """The record of one compaction as it stands in the sidecar; None for none."""
         return self._coverage.load().harvests.get(workspace_id, {}).get(boundary_key)
 
     def due(self) -> tuple[tuple[str, str], ...]:

@@ -23,7 +23,8 @@ class Engine(Protocol):
 
     name: str
 
-    def account(self) -> Account: ...
+    def account(self) -> Account:
+        """What was spent so far, and the trace; nothing of either for rules."""
 
     async def dream(
         self,
@@ -32,4 +33,6 @@ class Engine(Protocol):
         *,
         limits: Limits,
         progress: Callable[[DreamProgress], None],
-    ) -> str: ...
+    ) -> str:
+        """Read the overlay, ask the guard for changes, return one line that sums up. Raises the
+        `MendableError` family, and what `limits.check` raises."""

@@ -73,9 +73,11 @@ class Extractor(Protocol):
 
     name: str
 
-    def account(self) -> Account: ...
+    def account(self) -> Account:
+        """What was spent so far, and the trace; nothing of either for rules."""
 
-    async def extract(self, chunk: Chunk, *, limits: Limits) -> Sequence[Any]: ...
+    async def extract(self, chunk: Chunk, *, limits: Limits) -> Sequence[Any]:
+        """Candidates of one chunk, unchecked."""
 
 
 @dataclass(slots=True)

@@ -45,6 +45,7 @@ class Retention:
     loss_percent: Mapping[str, float]
 
     def exceeds(self, max_loss_percent: float) -> bool:
+        """Whether a scope lost more of its non-blank lines than that."""
         return any(loss > max_loss_percent for loss in self.loss_percent.values())
 
 

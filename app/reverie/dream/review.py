@@ -98,10 +98,12 @@ class Selection:
     agreed_losses: frozenset[str] = frozenset()
 
     def with_group(self, index: int, *, accepted: bool) -> Selection:
+        """A group taken or left as a whole; what was chosen of its hunks stays."""
         rejected = self.rejected_groups - {index} if accepted else self.rejected_groups | {index}
         return replace(self, rejected_groups=rejected)
 
     def with_hunk(self, path: str, index: int, *, accepted: bool) -> Selection:
+        """One hunk taken or left."""
         present = self.rejected_hunks.get(path, frozenset())
         rejected = present - {index} if accepted else present | {index}
         return replace(self, rejected_hunks=_with(self.rejected_hunks, path, rejected or None))
@@ -116,10 +118,12 @@ class Selection:
         return replace(self, edited_hunks=_with(self.edited_hunks, path, hunks or None))
 
     def with_agreed_loss(self, path: str, *, agreed: bool) -> Selection:
+        """A person agrees, or does not any more, that lines of this file are lost."""
         losses = self.agreed_losses | {path} if agreed else self.agreed_losses - {path}
         return replace(self, agreed_losses=losses)
 
     def is_edited(self, path: str) -> bool:
+        """Whether a person wrote other words for the file or one of its hunks."""
         return path in self.edited_files or path in self.edited_hunks
 
 
@@ -133,10 +137,12 @@ class Resolution:
 
 
 def text_of(data: bytes) -> str:
+    """Bytes as text that `bytes_of` turns back to the same bytes, whatever they are."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def bytes_of(text: str) -> bytes:
+    """What `text_of` was made from."""
     return text.encode("utf-8", "surrogateescape")
 
 

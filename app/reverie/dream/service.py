@@ -35,6 +35,7 @@ _LEFT_OVER_AFTER_S = 3600.0  # a write takes milliseconds; a suspended one may s
 
 
 def dream_lease_name(home_id: str) -> str:
+    """The lease of all dreams of a home: one at a time, since siblings share memory."""
     return f"dream:{home_id}"
 
 

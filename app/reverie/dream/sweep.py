@@ -107,6 +107,8 @@ class Anchors:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
+    """A workspace that the sweep leaves out, and why."""
+
     workspace_id: str
     reason: SkipReason
 
@@ -201,6 +203,7 @@ class SweepResult:
         return all(run.result.succeeded for run in self.runs)
 
     def as_json(self) -> dict[str, Any]:
+        """The stable shape of `reverie sweep` (design.md section 5)."""
         runs = [
             {
                 "workspaceId": run.workspace_id,

@@ -77,6 +77,7 @@ class Directory:
         self.close()
 
     def close(self) -> None:
+        """Let go of the directory; twice is no error."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -162,6 +163,7 @@ class Directory:
         self.sync()
 
     def unlink(self, name: str) -> None:
+        """Remove the file or link of this name, never what a link leads to. Raises `OSError`."""
         os.unlink(self._at(name), dir_fd=self._fd)
 
     def remove_empty(self, name: str) -> None:

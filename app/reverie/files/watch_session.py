@@ -90,12 +90,14 @@ class Session:
     # What others say, from any thread.
 
     def set_targets(self, targets: Sequence[WatchTarget]) -> None:
+        """Watch these from now on; the thread of the session sees to it."""
         with self._wake:
             self._targets = tuple(targets)
             self._look = True
             self._wake.notify()
 
     def request_rescan(self, reason: str) -> None:
+        """Tell the consumer to look at everything, with the next batch."""
         with self._wake:
             self._batch.request_rescan(reason, now=time.monotonic())
             self._wake.notify()
@@ -113,16 +115,19 @@ class Session:
         self._add(paths, len(paths), look=False)
 
     def roots_changed(self) -> None:
+        """As `watch_source.Listener`: the targets are looked for again."""
         with self._wake:
             self._look = True
             self._wake.notify()
 
     def trouble(self, reason: str) -> None:
+        """As `watch_source.Listener`; the first reason is told."""
         with self._wake:
             self._trouble = self._trouble or reason
             self._wake.notify()
 
     def refused(self, error: OSError) -> None:
+        """As `watch_source.Listener`; from now on it is polled."""
         with self._wake:
             self._refusal = self._refusal or error
             self._wake.notify()

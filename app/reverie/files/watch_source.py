@@ -45,7 +45,8 @@ class EventSource(Protocol):
     def arm(self, directories: Mapping[str, Watched]) -> frozenset[str]:
         """Watch exactly these directories; returns those that were not under (living) watch before."""
 
-    def healthy(self) -> bool: ...
+    def healthy(self) -> bool:
+        """Whether it can still be trusted to send events."""
 
     def close(self) -> None:
         """Stop and join. Safe to call twice."""

@@ -67,7 +67,8 @@ class Home(Protocol):
     def available(self) -> bool:
         """Whether the home's directory is there now."""
 
-    def contents(self) -> HomeContents: ...
+    def contents(self) -> HomeContents:
+        """Projects, workspaces and what is wrong with their lists. Reads the disk at each call."""
 
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
@@ -88,7 +89,9 @@ class Home(Protocol):
         """What `contents().orphans` names, and the stores of listed projects that are not there now. Dearer
         than `contents`: sidecars are read, and the project paths looked at."""
 
-    def companions(self, context: ScopeContext) -> tuple[Companion, ...]: ...
+    def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
+        """The files that the agent loads beside its memories in this context; also some that are not there,
+        where one would begin them."""
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Whether `rel` (uses `/`; it need not exist) may be changed; for a directory what holds for all in

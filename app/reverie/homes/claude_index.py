@@ -111,6 +111,7 @@ class IndexReport:
 
     @cached_property
     def fallen(self) -> tuple[Link, ...]:
+        """The links that the agent does not load: they stand below the cut."""
         return tuple(entry for entry in self.entries if falls_off(self.cut, entry.line))
 
 

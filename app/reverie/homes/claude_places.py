@@ -44,11 +44,13 @@ class Machine:
 
     @classmethod
     def this(cls) -> Machine:
+        """This machine and the person who runs Reverie."""
         home = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is no user
         return cls(os.environ, Path(home), managed_directory())
 
 
 def managed_directory() -> Path:
+    """Where an administrator's settings and instructions lie, by system."""
     if sys.platform == "darwin":
         return Path("/Library/Application Support/ClaudeCode")
     if sys.platform == "win32":

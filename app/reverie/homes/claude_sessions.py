@@ -25,6 +25,8 @@ class ClaudeSessions:
         return self._places.get(session.id) == one.name
 
     def listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[Listed, ...]:
+        """The directories (of `only`) with their sessions, and from now on where each session belongs. What
+        cannot be read is added to `problems`."""
         found = listed(self._projects, problems, only)
         for one in found:
             for session in one.sessions:

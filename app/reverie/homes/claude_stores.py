@@ -30,23 +30,28 @@ class ClaudeStores:
         self._known = known
 
     def global_root(self) -> ScopeRoot:
+        """The memories of sub-agents, which every project sees."""
         return ScopeRoot(Scope.GLOBAL, "global", self._root / "agent-memory", "global:")
 
     def memory_base(self) -> Path:
+        """Below which directory the memories of projects lie, unless a project's settings say otherwise."""
         return memory_base(self._root, self._machine) / "projects"
 
     def memory_root(self, name: str) -> ScopeRoot:
+        """The memory of the project with this directory name; it need not exist."""
         key = f"project/{name}"
         return ScopeRoot(
             Scope.PROJECT, key, self.memory_base() / name / "memory", f"{key}:", newest=MOST_SCANNED
         )
 
     def notes_root(self, place: str, session_id: str) -> ScopeRoot:
+        """The notes of one session in the project directory `place`."""
         key = f"workspace/{session_id}"
         directory = self.projects / place / session_id / NOTES
         return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True)
 
     def memory_of(self, project_path: str) -> ScopeRoot:
+        """The memory of a working directory: that of its checkout, or where its settings put it."""
         checkout = self.checkout(project_path)
         if checkout is None:
             return self.memory_root(Path(project_path).name)
@@ -54,9 +59,11 @@ class ClaudeStores:
         return self.memory_root(self.directory_of(checkout)) if moved is None else _moved_root(moved)
 
     def has_memory(self, name: str) -> bool:
+        """Whether the memory with this directory name is there."""
         return is_directory(self.memory_root(name).directory)
 
     def memories(self, problems: list[str]) -> Iterator[str]:
+        """The directory names of projects with a memory. What cannot be read is added to `problems`."""
         for name in directory_names(self.memory_base(), problems):
             if DIRECTORY.fullmatch(name) and self.has_memory(name):
                 yield name
@@ -83,6 +90,7 @@ class ClaudeStores:
         return (memory_settings(self._root, each, self._machine) for each in checkouts)
 
     def store(self, key: str) -> ScopeRoot:
+        """The root with this key, as `ScopeRoot.key` has it. Raises `Unavailable`."""
         name = key.removeprefix("project/")
         if DIRECTORY.fullmatch(name):
             return self.memory_root(name)
@@ -98,6 +106,7 @@ class ClaudeStores:
         return None if Path(path).parent == self.projects else path
 
     def directory_of(self, path: str) -> str:
+        """The directory name of a path: the one there is, else the one the agent would make."""
         # A character may be two units, and those count.
         names = directory_names(self.projects, []) if 2 * len(path) > LONGEST else ()
         return existing_directory(names, path)
@@ -110,6 +119,7 @@ def _moved_root(directory: Path) -> ScopeRoot:
 
 
 def nothing_chosen(scope: Scope, gap: ProjectGap | None, what: str) -> ScopeUnavailable:
+    """Nothing in the context says which project or session is meant. `what`: the word for it."""
     return ScopeUnavailable(
         scope,
         gap,
@@ -120,6 +130,7 @@ def nothing_chosen(scope: Scope, gap: ProjectGap | None, what: str) -> ScopeUnav
 
 
 def no_session(session_id: str) -> ScopeUnavailable:
+    """An id that no session of this home has."""
     return ScopeUnavailable(
         Scope.WORKSPACE,
         None,
@@ -130,6 +141,7 @@ def no_session(session_id: str) -> ScopeUnavailable:
 
 
 def refuse_hostile_id(session_id: str) -> None:
+    """Raises `Unavailable` for what is no UUID, before it becomes part of a path."""
     if not SESSION.fullmatch(session_id):
         raise Unavailable(
             f"There is no session {session_id[:80]!r}.",

@@ -136,4 +136,5 @@ class HomeContents:
     problems: tuple[str, ...] = field(default=())
 
     def workspaces(self) -> tuple[Workspace, ...]:
+        """The workspaces of all projects."""
         return tuple(workspace for project in self.projects for workspace in project.workspaces)

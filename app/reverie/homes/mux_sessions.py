@@ -29,6 +29,7 @@ _MOST_IN_USE = 256
 
 
 def session_place(root: Path, workspace_id: str) -> SessionPlace:
+    """Where a workspace's transcript lies, and what its files are called."""
     return SessionPlace(workspace_id, root / "sessions" / workspace_id, TRANSCRIPT_FILES)
 
 

@@ -26,13 +26,17 @@ class MuxStores:
         self._root = root
 
     def global_root(self) -> ScopeRoot:
+        """The memories that every workspace sees."""
         return ScopeRoot(Scope.GLOBAL, "global", self._root / "memory" / "global", "global:")
 
     def project_root(self, name: str, owner: str | None) -> ScopeRoot:
+        """The memories of the project directory `name`. `owner`: the project's path; None where nobody is
+        known to own it, and nothing is counted then."""
         prefix = None if owner is None else f"project:{escape_key(owner)}:"
         return ScopeRoot(Scope.PROJECT, f"project/{name}", self._root / "memory" / "project" / name, prefix)
 
     def workspace_root(self, name: str) -> ScopeRoot:
+        """The memories of one workspace."""
         directory = self._root.joinpath("sessions", name, "memory")
         return ScopeRoot(Scope.WORKSPACE, f"workspace/{name}", directory, f"workspace:{escape_key(name)}:")
 
@@ -47,10 +51,12 @@ class MuxStores:
         return [name for name in names if name in listed or not name.startswith(".")]
 
     def has_memory(self, name: str) -> bool:
+        """Whether a workspace has a memory directory."""
         # Asked thousands of times, where a Path costs more than the question.
         return os.path.isdir(f"{self._root}/sessions/{name}/memory")  # noqa: PTH112
 
     def orphans(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
+        """The stores that nobody in the config owns. What cannot be read is added to `problems`."""
         contents = HomeContents(config.projects)
         owners = owners_of(contents)
         for name in self.project_stores(owners, problems):

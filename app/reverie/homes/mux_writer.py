@@ -45,6 +45,7 @@ def writer_place(
 
 
 def writer_wishes(config: object, workspace_id: str, metadata_id: MetadataId) -> WriterWishes:
+    """What the config says of the memory writer for this workspace; its own settings before the defaults."""
     from reverie.homes.agents import WriterWishes  # late, as above
 
     entry: Mapping[str, Any] = find_entry(config, workspace_id, metadata_id) or {}

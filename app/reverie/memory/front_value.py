@@ -51,11 +51,13 @@ def blocks(old: str, style: str, value: str) -> Iterator[str]:
 
 
 def key_line(path: tuple[str, ...], value: str, indent: str, newline: str) -> str:
+    """The line of a key, or the lines of a nested one. `value` is text, quoted where it must be."""
     if len(path) == 1:
         return f"{indent}{key_text(path[0])}: {literal(value)}"
     return f"{indent}{key_text(path[0])}:{newline}" + key_line(path[1:], value, indent + "  ", newline)
 
 
 def key_text(name: str) -> str:
+    """A key as it is written: quoted where YAML would read something else."""
     plain = _WORD_KEY.fullmatch(name) and name.lower() not in _RESERVED
     return name if plain else literal(name, quoted=True)

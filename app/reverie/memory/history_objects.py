@@ -172,6 +172,7 @@ class PackWriter:
         self.size = self._file.write(_pack_head(0))
 
     def add(self, raw: bytes, kind: Kind, data: bytes) -> None:
+        """One object; `raw` is its id. It counts once the pack is finished."""
         record = _record_head(_NUMBERS[kind], len(data)) + zlib.compress(data, _COMPRESSION)
         self._entries.append((raw, zlib.crc32(record), self.size))
         self._file.write(record)

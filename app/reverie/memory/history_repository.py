@@ -120,6 +120,7 @@ class Repository:
                 self._repository.references[BRANCH].set_target(target)
 
     def has(self, raw: bytes) -> bool:
+        """Whether the object with this raw id is in the repository."""
         return bool(self.odb.exists(raw.hex()))
 
     def read(self, raw: bytes, kind: Kind) -> bytes:
@@ -146,6 +147,7 @@ class Repository:
             raise DamagedError(f"the object {raw.hex()[:10]} is unreadable ({error})") from error
 
     def loose_path(self, raw: bytes) -> Path:
+        """Where the object would lie by itself, unpacked."""
         name = raw.hex()
         return self.objects / name[:2] / name[2:]
 

@@ -90,6 +90,7 @@ class StoredRoot:
         return cls(folder.folder((FILES,)), facts, data)
 
     def put(self, rel: str, found: Found) -> None:
+        """Keep a file as it was found: its blob in the tree, what a tree cannot hold in the facts."""
         git_mode = EXECUTABLE_MODE if found.mode & 0o100 else FILE_MODE
         self.files.put(escape_rel(rel), Leaf(git_mode, found.blob))
         facts: dict[str, Any] = {}
@@ -123,12 +124,14 @@ class StoredRoot:
             del self.facts[at]
 
     def version(self, rel: str, leaf: Leaf) -> FileVersion:
+        """What the facts and the tree say of one file together."""
         facts = self.facts.get(rel, {})
         mode = facts.get("mode")
         plain = _PLAIN_MODES.get(leaf.mode, 0o644)
         return FileVersion(leaf.id.hex(), int(mode, 8) if mode else plain, facts.get("omitted") is True)
 
     def metadata_blob(self) -> bytes:
+        """The blob beside the tree: JSON, one file a line, so that git's own diff can be read."""
         lines = [
             f"{json.dumps(rel)}: {json.dumps(self._entry(rel), sort_keys=True)}"
             for rel in sorted({*self.facts, *self.data})
@@ -148,10 +151,12 @@ def key_name(key: str) -> bytes:
 
 
 def key_of(name: bytes) -> str:
+    """The key of a root from the name of its tree."""
     return unescape_segment(name.decode("utf-8", "surrogateescape"))
 
 
 def rel_of(names: Names) -> str:
+    """The path of a file below its root from the names of its trees and its own."""
     return unescape_rel(names)
 
 

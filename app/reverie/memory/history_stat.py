@@ -54,6 +54,7 @@ class Remembered(NamedTuple):
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
+    """What tells that a file changed without reading it."""
     # Windows has no inode in a directory scan and a birth time in place of the time of the last change
     inode = status.st_ino if os.name != "nt" else 0
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
@@ -79,6 +80,7 @@ class StatCache:
         self._close()
 
     def is_empty(self) -> bool:
+        """Whether nothing is known; a damaged cache is begun anew and empty."""
         try:
             return self._db().execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
         except sqlite3.DatabaseError:

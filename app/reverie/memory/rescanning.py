@@ -91,6 +91,7 @@ class Update:
             self._remember(below(self._previous.files, rel))
 
     def files(self) -> list[MemoryFile]:
+        """The memories after the update, in order."""
         files = list(self._previous.files)
         found = {file.rel: file for file in self._scanner.files if not _is_below_any(file.rel, self._gone)}
         removed = self._old.keys() - found.keys()
@@ -106,11 +107,13 @@ class Update:
         return files
 
     def directories(self) -> list[str]:
+        """The directories after the update, in the agent's order of names."""
         noted = {rel for rel in self._scanner.directories if not _is_below_any(rel, self._gone)}
         kept = {rel for rel in self._previous.directories if not self._is_replaced(rel)}
         return sorted(kept | noted, key=utf16_key)
 
     def faults(self) -> dict[str, str]:
+        """What could not be read, by path; what was not looked at now keeps its fault."""
         replaced = self._listed | self._scanned
         kept = {
             rel: fault

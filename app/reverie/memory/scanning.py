@@ -273,4 +273,5 @@ def is_gone(error: OSError) -> bool:
 
 
 def unreadable_folder(rel: str, error: OSError) -> str:
+    """The problem of a folder that cannot be listed, as a sentence."""
     return f"The folder {rel} could not be read: {error.strerror or error}."

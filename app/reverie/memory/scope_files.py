@@ -28,8 +28,12 @@ class ScopeFiles(Protocol):
     """Files below one root; `rel` is `/`-separated, `""` is the root. Raises the `MendableError` family
     only."""
 
-    def entry(self, rel: str) -> Entry | None: ...
-    def read(self, rel: str, *, limit: int | None = None) -> bytes: ...
+    def entry(self, rel: str) -> Entry | None:
+        """What stands at `rel`; None for nothing."""
+
+    def read(self, rel: str, *, limit: int | None = None) -> bytes:
+        """The bytes of a file, at most `limit` of them."""
+
     def write(
         self,
         rel: str,
@@ -38,10 +42,20 @@ class ScopeFiles(Protocol):
         create_only: bool = False,
         mode: int | None = None,
         before_replace: Callable[[bytes | None], None] | None = None,
-    ) -> None: ...
-    def remove(self, rel: str) -> None: ...
-    def rename(self, rel: str, new_rel: str) -> None: ...
-    def walk(self, *, files_limit: int | None = None) -> Walk: ...
+    ) -> None:
+        """Write a whole file, and the folders above it. `create_only`: `Conflict` where something stands
+        there already. `before_replace` gets the bytes there are at the last moment (None: no file), and
+        raises to refuse. `mode`: permission bits; None keeps them."""
+
+    def remove(self, rel: str) -> None:
+        """Remove a file, or a folder with all that is in it."""
+
+    def rename(self, rel: str, new_rel: str) -> None:
+        """Move a file or folder to a place where nothing stands; else `Conflict`."""
+
+    def walk(self, *, files_limit: int | None = None) -> Walk:
+        """Every entry below the root in the agent's order of names; with `files_limit` up to the last of so
+        many files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,7 @@ class OverlayFiles:
         self._removed_directories: set[str] = set()
 
     def entry(self, rel: str) -> Entry | None:
+        """As `ScopeFiles.entry`. A file that was written here has no time and no inode."""
         if rel in self._written:
             data = self._written[rel]
             if data is not None:
@@ -91,6 +106,7 @@ class OverlayFiles:
         return self._base.entry(rel)
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
+        """As `ScopeFiles.read`; what is read is remembered."""
         if rel in self._written or self._is_removed(rel):
             data = self._written.get(rel)
             if data is None:
@@ -107,6 +123,7 @@ class OverlayFiles:
         mode: int | None = None,
         before_replace: Callable[[bytes | None], None] | None = None,
     ) -> None:
+        """As `ScopeFiles.write`, in memory."""
         self._refuse_impossible(rel)
         if create_only and self.entry(rel) is not None:
             raise Conflict(f"{rel} exists already.")
@@ -119,6 +136,7 @@ class OverlayFiles:
             self._modes[rel] = mode
 
     def remove(self, rel: str) -> None:
+        """As `ScopeFiles.remove`, in memory."""
         entry = self.entry(rel)
         if entry is None:
             raise StoreError(f"There is no memory {rel}.", reason="missing")
@@ -133,6 +151,7 @@ class OverlayFiles:
         self._removed_directories.add(rel)
 
     def rename(self, rel: str, new_rel: str) -> None:
+        """As `ScopeFiles.rename`, in memory; permissions go along."""
         entry = self.entry(rel)
         if entry is None:
             raise StoreError(f"There is no memory {rel}.", reason="missing")
@@ -157,6 +176,7 @@ class OverlayFiles:
             self._removed_directories.add(rel)
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
+        """As `ScopeFiles.walk`, of the base with what was changed here."""
         base = self._base.walk(files_limit=None if files_limit is None else files_limit + self._hidden())
         entries = {
             entry.rel: entry
@@ -198,6 +218,7 @@ class OverlayFiles:
         return Savepoint(dict(self._written), frozenset(self._removed_directories))
 
     def rollback(self, savepoint: Savepoint) -> None:
+        """Forget what was written and removed after the savepoint."""
         self._written = dict(savepoint.written)
         self._removed_directories = set(savepoint.removed_directories)
 

@@ -110,6 +110,7 @@ class Writer:
         connection.execute("BEGIN IMMEDIATE")
 
     def roots(self) -> set[str]:
+        """The keys of the roots that have rows."""
         rows = self._connection.execute("SELECT DISTINCT root FROM docs WHERE home = ?", (self._home,))
         return {str(row[0]) for row in rows}
 
@@ -150,6 +151,7 @@ class Writer:
         self._drop({each for each in known if each not in scanner.seen and not each.startswith(unread)})
 
     def companions(self, home: Home, companions: dict[Path, Companion]) -> None:
+        """Bring the rows of files that are no memories up to date; those that are gone lose theirs."""
         self._root, self._rendered = COMPANIONS, _as_it_is
         known = self._known("")
         there: set[str] = set()

@@ -25,6 +25,7 @@ def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
 
 
 def missing(parsed: MemoryPath) -> StoreError:
+    """Nothing stands at this path."""
     return StoreError(
         f"There is no memory {parsed}.",
         next_step="View its directory to see what is there.",
@@ -33,6 +34,7 @@ def missing(parsed: MemoryPath) -> StoreError:
 
 
 def changed(parsed: MemoryPath, what: str) -> Conflict:
+    """The file is not what the change was made for. `what`: half a sentence that says so."""
     return Conflict(
         f"{parsed} was not written:", cause=f"{what}.", next_step="Read it again and repeat the change."
     )
@@ -61,6 +63,7 @@ def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
 
 
 def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None:
+    """Raises `StoreError` (reason `scope-full`) where one more file would be above the home's cap."""
     cap = caps.files_per_scope
     count = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
     if count >= cap:
@@ -89,6 +92,7 @@ def refuse_untouchable(
 
 
 def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
+    """Raises `StoreError` for a scope itself. `done`: what would be done to it, such as "renamed"."""
     if parsed.is_scope_root:
         raise StoreError(
             f"{parsed} is a whole scope and cannot be {done}.", next_step="Name a file inside it."
@@ -96,5 +100,6 @@ def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
 
 
 def refuse_directory(parsed: MemoryPath, entry: Entry | None) -> None:
+    """Raises `StoreError` where a folder stands; nothing at all is fine."""
     if entry is not None and entry.kind != "file":
         raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")

@@ -39,6 +39,7 @@ class LedgerFile:
             raise mendable_from_os(error, f"“{self._path.name}” could not be read.") from error
 
     def write(self, ledger: Ledger) -> None:
+        """Replace the file whole. Raises `MendableError`; the old one stays then."""
         ensure_private(self._path.parent)
         temporary = self._path.with_name(temporary_name(self._path.name))
         try:

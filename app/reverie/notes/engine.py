@@ -34,6 +34,5 @@ class NotesEngine(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def update(
-        self, task: NotesTask, draft: NotesDraft, cancelled: Callable[[], bool]
-    ) -> EngineEnd: ...
+    async def update(self, task: NotesTask, draft: NotesDraft, cancelled: Callable[[], bool]) -> EngineEnd:
+        """Edit the draft until it is done, or `cancelled()` says so."""

@@ -35,6 +35,7 @@ class NotesBook:
         self._sidecar = sidecar
 
     def of(self, session_id: str) -> NotesState:
+        """What is known of one session; a fresh state where nothing is."""
         return _state(_table(self._sidecar.read().data).get(session_id))
 
     def change(self, session_id: str, make: Callable[[NotesState], NotesState]) -> NotesState:

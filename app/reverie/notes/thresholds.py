@@ -32,6 +32,7 @@ class Thresholds:
         )
 
     def as_json(self) -> dict[str, int]:
+        """By the agent's own names, as its runs log them."""
         return {
             "minimumMessageTokensToInit": self.start_tokens,
             "minimumTokensBetweenUpdate": self.growth_tokens,

@@ -149,10 +149,12 @@ def body_of(data: bytes) -> str:
 
 
 def rfc3339(ms: int) -> str:
+    """UTC, whole seconds, with the offset spelt out."""
     return datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
 
 
 def parse_rfc3339(text: str) -> int | None:
+    """UTC ms; None for text without an offset, or that is no time."""
     try:
         found = datetime.fromisoformat(text)
         return int(found.timestamp() * 1000) if found.tzinfo is not None else None

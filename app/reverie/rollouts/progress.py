@@ -58,6 +58,7 @@ class PartEnd:
         return self.outcome in SUCCEEDED
 
     def as_json(self) -> dict[str, Any]:
+        """One part of what `reverie extract --json` prints."""
         name = "threadId" if self.kind == "rollout" else "bucket"
         return {
             name: self.id,

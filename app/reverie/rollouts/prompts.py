@@ -19,6 +19,7 @@ class Evidence(Marks):
 
 
 def trace_system(marks: Evidence) -> str:
+    """The instructions of stage one."""
     return f"{_text('rollout-trace')}\n\n{marks.told('The record')}\n"
 
 
@@ -39,10 +40,12 @@ def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: Evi
 
 
 def trace_reminder() -> str:
+    """What a model is told that answered stage one with something else than it should."""
     return _text("rollout-trace-reminder")
 
 
 def consolidation_system(guard: StageTwoGuard, staging: Staging, marks: Evidence) -> str:
+    """The instructions of stage two, with the limits as the guard has them."""
     rails = (
         "Limits of this run, which the tool enforces:\n"
         f"- Written may be /memories/project/{HANDBOOK} and files in /memories/project/{SKILLS}/; "

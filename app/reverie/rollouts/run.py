@@ -39,6 +39,7 @@ KIND: RunKind = "extract"
 
 
 def rollout_lease_name(home_id: str, thread_id: str) -> str:
+    """The lease of one rollout: it is extracted by one process at a time."""
     return f"extract:{home_id}:{thread_id}"
 
 

@@ -47,6 +47,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
+    """A thread that is not extracted, and why."""
+
     thread: Thread
     reason: SkipReason
 

@@ -46,6 +46,7 @@ class HeadTail:
         return self.total > self._limit
 
     def feed(self, data: bytes) -> None:
+        """Take in the next bytes; only head and tail are kept."""
         self.total += len(data)
         room = self._limit - len(self._whole)
         if room > 0:
@@ -63,6 +64,7 @@ class HeadTail:
         self.total += size
 
     def text(self) -> str:
+        """All of it, or head and tail with the marker between them."""
         if not self.truncated:
             return bytes(self._whole).decode("utf-8", "replace")
         return (

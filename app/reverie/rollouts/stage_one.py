@@ -70,11 +70,11 @@ class StageOneEngine(Protocol):
     @property
     def name(self) -> str: ...
 
-    def account(self) -> Account: ...
+    def account(self) -> Account:
+        """What was spent so far, and the trace; nothing of either for rules."""
 
-    async def extract(
-        self, source: RolloutSource, limits: Limits, tell: Callable[[str], None]
-    ) -> Extracted: ...
+    async def extract(self, source: RolloutSource, limits: Limits, tell: Callable[[str], None]) -> Extracted:
+        """What one rollout taught; `tell` gets a word on how far it is."""
 
 
 def parse_answer(text: str) -> StageOneOutput:

@@ -26,6 +26,7 @@ class Voice:
         self._home_root = home_root
 
     def candidates(self, selection: Selection, engine: str) -> None:
+        """Which threads were chosen, and why the others were not."""
         count, counts = len(selection.chosen), selection.counts()
         left = sum(counts.values())
         words = "; ".join(
@@ -66,15 +67,18 @@ class Voice:
         self._say(event, text, level=level, run_id=end.run_id or None, details=details)
 
     def directories(self, cwds: tuple[str, ...]) -> None:
+        """Which directories get a new handbook; nothing for none."""
         if cwds:
             told = "1 directory" if len(cwds) == 1 else f"{len(cwds)} directories"
             self._say("directories", f"{told} to consolidate.", details={"directories": list(cwds)})
 
     def consolidating(self, cwd: str, traces: int) -> None:
+        """Stage two of one directory begins."""
         text = f"Consolidation of {cwd} started, from {'1 trace' if traces == 1 else f'{traces} traces'}."
         self._say("consolidation-started", text, details={"projectPath": cwd, "traces": traces})
 
     def held_elsewhere(self, cwd: str, text: str) -> None:
+        """Another process is at work on this directory. `text` says who."""
         self._say("lease-held", f"{cwd}: {text}", details={"projectPath": cwd})
 
     def _say(

@@ -58,6 +58,7 @@ class JournalEntry:
     reason: str = ""
 
     def as_op(self) -> dict[str, Any]:
+        """As a coverage record and `reverie runs` have it."""
         op: dict[str, Any] = {"command": self.command, "path": self.path}
         if self.new_path is not None:
             op["newPath"] = self.new_path

@@ -83,6 +83,8 @@ class Images:
         self._directory = directory
 
     def put(self, data: bytes | None) -> str | None:
+        """Keep these bytes, durably; the name to get them back by. None stands for no file, and stays
+        None."""
         if data is None:
             return None
         name = hashlib.sha256(data).hexdigest()

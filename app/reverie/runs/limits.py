@@ -42,6 +42,7 @@ class Limits:
         """On `time.monotonic`'s clock."""
 
     def check(self) -> None:
+        """Raises `Cancelled`, `LeaseLost`, `TimedOut`; to be asked at each step."""
         if self._cancel.is_set():
             raise Cancelled
         if self._lease_lost.is_set():
@@ -62,6 +63,7 @@ class RunLimits:
         self._lease = lease
 
     def check(self) -> None:
+        """As `Limits.check`, and renews the lease, which fails where another owner has it by now."""
         self._lease.renew()
         self.limits.check()
 

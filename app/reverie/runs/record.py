@@ -110,6 +110,7 @@ class RunStore:
         return f"{now_ms}-{newest + 1 + secrets.randbelow(2**16):08x}"
 
     def directory_of(self, run_id: str) -> Path:
+        """Where a run's files lie; it need not exist. Raises `StoreError` for what cannot be an id."""
         if not run_id or any(not (character.isalnum() or character == "-") for character in run_id):
             raise StoreError(
                 f"{run_id!r} is no run id.", next_step="List the runs to find it.", reason="missing"
@@ -129,6 +130,7 @@ class RunStore:
         self.save(record)
 
     def save(self, record: RunRecord) -> None:
+        """Replace the record; fields that another version of Reverie added stay."""
         path = self.directory_of(record.id) / "record.json"
         data = json.dumps({**_others_fields(path), **asdict(record)}, ensure_ascii=True, indent=2).encode()
         atomic_write(path, data, mode=0o600)

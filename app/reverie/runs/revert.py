@@ -42,6 +42,8 @@ class RevertResult:
 
 @dataclass(frozen=True, slots=True)
 class RevertDependencies:
+    """What a revert works on, of one home."""
+
     home: Home
     home_id: str
     lease_name: str

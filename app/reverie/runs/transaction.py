@@ -199,6 +199,7 @@ class Transaction:
         return self.roll_back(journal)
 
     def root_of(self, intent: FileIntent) -> ScopeRoot:
+        """The root that an intent was made for, in the home as it lies now."""
         return ScopeRoot(intent.scope, intent.key, self._home_root / intent.directory, intent.usage_prefix)
 
     def paths(self, journal: Journal) -> list[Path]:

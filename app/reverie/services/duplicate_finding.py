@@ -75,6 +75,8 @@ class Progress:
 
 
 class ReadNote(NamedTuple):
+    """A memory with its text."""
+
     file: DuplicateFile
     text: str
 
@@ -104,6 +106,7 @@ class Finder:
         self._words: dict[int, Counter[str]] = {}
 
     def groups(self) -> Iterator[DuplicateGroup]:
+        """All groups: the surest kind first, then the most alike."""
         same = self._same_bodies()
         # One speaks for all that are equal to it.
         speakers = [members[0] for members in same]
@@ -231,6 +234,7 @@ class Patient:
         self._last = time.monotonic()
 
     def check(self) -> None:
+        """Raises what the check of the job raises, and now and then lets other threads have a turn."""
         now = time.monotonic()
         if now - self._last >= _TURN_S:
             self._check()

@@ -65,6 +65,8 @@ class HandEdits:
         return replace(text, read_only=rule.sentence)
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
+        """Write a whole file; it as it is then. `expected_sha256`: the hash it was edited from, None for a
+        new one; `Conflict` where the disk has another."""
         changed: list[Path] = []
         store = self._store(context, changed)
         try:
@@ -117,6 +119,7 @@ class HandEdits:
         return Undo(first.kind, first.context, first.path, first.new_path, steps=tuple(done), count=count)
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
+        """Delete a memory or folder. Raises `StoreError`, also where it could not be given back."""
         changed: list[Path] = []
         store = self._store(context, changed)
         parsed, root, _files = store.resolve(path)
@@ -131,6 +134,7 @@ class HandEdits:
         return Undo("delete", context, str(parsed), commit=commit, usage=usage, count=1)
 
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
+        """Move a memory or folder; pins and usage go along."""
         changed: list[Path] = []
         store = self._store(context, changed)
         old, root, _files = store.resolve(path)

@@ -42,6 +42,7 @@ class HostStatus:
 
 
 def host_lease_name(home_id: str) -> str:
+    """The lease of a home's background services: one process hosts them."""
     return f"host:{home_id}"
 
 

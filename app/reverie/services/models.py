@@ -10,8 +10,6 @@ Threading: blocks on disk, keyring and network; any thread but the GUI's. Failur
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,14 +20,13 @@ from reverie.errors import MendableError, StoreError
 from reverie.homes.agents import DreamWishes
 from reverie.homes.scopes import ScopeContext
 from reverie.services.instructions import own_instructions
+from reverie.services.model_services import ModelServices
 from reverie.services.parts import HomeParts
-from reverie.services.views import ConsentView, ModelsView, ProbeLine, ProviderView
+from reverie.services.views import ConsentView, ModelsView
 
 if TYPE_CHECKING:
     from reverie.agent.asking import Asking
-    from reverie.agent.catalogue import Catalogue
     from reverie.agent.keys import KeyStore
-    from reverie.agent.provider import Provider
     from reverie.dream.coverage import Trigger
     from reverie.files.sidecar import Sidecar
 
@@ -44,7 +41,7 @@ class Choice:
     reason: str
 
 
-class Models:
+class Models(ModelServices):
     """The models of one home."""
 
     def __init__(
@@ -54,18 +51,13 @@ class Models:
         env: Mapping[str, str] | None = None,
         keys: KeyStore | None = None,
     ) -> None:
+        super().__init__(lambda: parts.settings, env=env, keys=keys)
         self._parts = parts
-        self._env = os.environ if env is None else env
-        self._given_keys = keys
 
     def view(self, context: ScopeContext | None) -> ModelsView:
         """What the button will use in `context`, and every service there is."""
         wanted = self.choose(context, AUTO, before_consent=True)
-        providers = tuple(
-            ProviderView(info.name, info.base_url, info.key_source, info.local)
-            for info in self._catalogue.known()
-        )
-        return ModelsView(wanted.engine, wanted.reason, providers)
+        return ModelsView(wanted.engine, wanted.reason, self.services())
 
     def choose(self, context: ScopeContext | None, wish: str, *, before_consent: bool = False) -> Choice:
         """The engine for a wish (`auto`, `rules` or `PROVIDER:MODEL`). With `before_consent` the model is
@@ -142,38 +134,6 @@ class Models:
             clock=self._parts.clock,
         )
 
-    def provider(self, name: str) -> Provider:
-        """One model of one service. Raises `ProviderError`."""
-        return self._catalogue.provider(name)
-
-    def test(self, name: str) -> tuple[ProbeLine, ...]:
-        """One real tool call, told in words."""
-        from reverie.agent.probe import probe
-
-        async def ask() -> Any:
-            provider = self.provider(name)
-            try:
-                return await probe(provider)
-            finally:
-                await provider.close()
-
-        try:
-            report = asyncio.run(ask())
-        except MendableError as error:
-            return (ProbeLine("settings", "fail", str(error)),)
-        return tuple(ProbeLine(step.name, step.state, step.sentence) for step in report.steps)
-
-    def local_servers(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-        """`(provider, base URL, models)` of the model servers that answer on this machine."""
-        found = asyncio.run(self._catalogue.detect_local())
-        return tuple((server.provider, server.base_url, server.models) for server in found)
-
-    def set_key(self, provider: str, key: str) -> None:
-        self._keys.set(provider, key)
-
-    def forget_key(self, provider: str) -> None:
-        self._keys.delete(provider)
-
     def consent_needed(self, context: ScopeContext, engine: str) -> ConsentView | None:
         """What would leave this machine, if nobody has agreed to this destination yet; else None."""
         destination = self._destination(engine)
@@ -248,20 +208,6 @@ class Models:
 
         own = own_instructions(self._parts, context, self._wishes(context), "dream")
         return own or built_in_instructions()
-
-    @property
-    def _catalogue(self) -> Catalogue:
-        from reverie.agent.catalogue import Catalogue
-
-        return Catalogue(self._parts.settings.providers.root, self._env, self._keys)
-
-    @cached_property
-    def _keys(self) -> KeyStore:
-        if self._given_keys is not None:
-            return self._given_keys
-        from reverie.agent.keys import SystemKeys
-
-        return SystemKeys()
 
     @cached_property
     def _consents(self) -> Sidecar:

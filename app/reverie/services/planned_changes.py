@@ -44,6 +44,7 @@ class PlannedFile:
 
 
 def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
+    """The changes, where there is one at least and no two are of one file; else `StoreError`."""
     if not changes:
         raise StoreError("There is nothing to change.", next_step="Select a memory first.")
     if len({change.path for change in changes}) != len(changes):
@@ -61,6 +62,7 @@ def lenient_path(path: str) -> MemoryPath:
 
 
 def bytes_now(store: MemoryStore, path: MemoryPath) -> bytes | None:
+    """What the file holds now; None for none. Raises `Conflict` where a folder stands."""
     _path, _root, files = store.resolve(path)
     entry = files.entry(path.rel)
     if entry is not None and entry.kind != "file":
@@ -117,5 +119,6 @@ def remove_empty(store: MemoryStore, folder: MemoryPath) -> None:
 
 
 def listed(paths: Sequence[str]) -> str:
+    """The first three paths and how many more, for a sentence."""
     more = len(paths) - 3
     return ", ".join(paths[:3]) + (f" and {more} more" if more > 0 else "")

@@ -32,6 +32,7 @@ class FieldChange:
     after: Any
 
     def inverse(self) -> FieldChange:
+        """What takes it back."""
         return FieldChange(self.rel, self.place, self.after, self.before)
 
     def back(self, _document: Any) -> FieldChange:
@@ -69,6 +70,7 @@ class PatternsChange:
     places: tuple[int, ...] = ()
 
     def inverse(self) -> PatternsChange:
+        """What takes it back."""
         return PatternsChange(self.rel, self.after, self.before)
 
     def back(self, document: Any) -> PatternsChange:

@@ -28,6 +28,7 @@ class Place:
 
 
 def places_of(parts: HomeParts) -> dict[str, Place]:
+    """By the key of a root as the rows of the index have it, companions under `COMPANIONS`."""
     home, contents = parts.home, parts.home.contents()
     shown = dict(shown_contexts(parts, contents))
     places = {COMPANIONS: Place(home.root, None)}

@@ -59,6 +59,7 @@ def run_view(result: RunResult) -> RunView:
 
 
 def run_summary(record: RunRecord) -> RunSummary:
+    """A record as the lists of runs show it."""
     return RunSummary(
         id=record.id,
         kind=record.kind,

@@ -118,6 +118,7 @@ class Comparison:
     files: tuple[ComparedFile, ...]
 
     def count(self, verb: Verb) -> int:
+        """How many files this happened to."""
         return sum(file.verb == verb for file in self.files)
 
 

@@ -157,6 +157,8 @@ class TraceDesk:
         return TraceDetail(self._row_of(entry, dump), dump, facts, timeline_of(facts))
 
     def find(self, trace_id: str) -> TraceEntry:
+        """One trace by its id, the unambiguous beginning of it, or its path. Raises `StoreError`,
+        `Ambiguous`."""
         entries = self.entries()
         exact = [entry for entry in entries if trace_id in (entry.id, str(entry.path))]
         found = exact or [entry for entry in entries if trace_id and entry.id.startswith(trace_id)]

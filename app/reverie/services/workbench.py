@@ -109,6 +109,7 @@ class Workbench(Desks):
         return text
 
     def read_companion(self, companion: Companion) -> FileText:
+        """A companion as an editor shows it."""
         return self._companions.read(companion)
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
@@ -126,21 +127,27 @@ class Workbench(Desks):
         return self._edits.save(context, path, content, expected_sha256)
 
     def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
+        """As `services.hand_edits.HandEdits.save`, for a companion."""
         return self._companions.save(companion, content, expected_sha256)
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
+        """Delete a memory or folder; `undo` takes it back."""
         return self._edits.delete(context, path)
 
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
+        """Move a memory or folder, pins and usage with it; `undo` takes it back."""
         return self._edits.rename(context, path, new_path)
 
     def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
+        """Delete several, as one: if one cannot go, the others come back."""
         return self._edits.delete_all(context, paths)
 
     def pin(self, context: ScopeContext, path: str, pinned: bool) -> Undo:
+        """Pin one memory, or unpin it."""
         return self._edits.pin(context, [path], pinned)
 
     def pin_all(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
+        """Pin several, or unpin them, as one."""
         return self._edits.pin(context, paths, pinned)
 
     def apply_changes(

@@ -214,6 +214,7 @@ def session_head(path: Path) -> SessionHead:
 
 
 def first_line(text: str) -> str:
+    """The first line that says something; empty for none."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
@@ -254,6 +255,7 @@ def abandoned(path: Path) -> Callable[[Entry], bool]:
 
 
 def text_of(value: Any) -> str:
+    """`value` where it is text, else empty."""
     return value if isinstance(value, str) else ""
 
 

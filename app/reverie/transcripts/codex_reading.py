@@ -50,6 +50,7 @@ class Plan:
     undone: list[tuple[int, int]] = field(default_factory=list)
 
     def is_undone(self, place: int) -> bool:
+        """Whether the record at this place was rolled back later."""
         return any(start <= place < end for start, end in self.undone)
 
 

@@ -132,6 +132,7 @@ def _is_boundary(metadata: dict[str, Any]) -> bool:
 
 
 def row_metadata(row: dict[str, Any]) -> dict[str, Any]:
+    """What a row says of itself; empty where it says nothing."""
     metadata = row.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
 

@@ -80,6 +80,7 @@ class TailPosition:
     begun: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
+        """As it is kept between two starts of Reverie."""
         return {
             "offset": self.offset,
             "inode": self.inode,

@@ -96,6 +96,7 @@ class Counters:
         self._clock = clock
 
     def read(self, state_file: Path) -> StateRead:
+        """The state as the file has it; coerced where it is damaged."""
         return self._file(state_file).read()
 
     def in_flight(self, workspace_id: str) -> bool:

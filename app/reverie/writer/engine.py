@@ -38,4 +38,5 @@ class WriterEngine(Protocol):
 
     async def write(
         self, task: WriterTask, draft: Draft, tools: WriterTools, cancelled: Callable[[], bool]
-    ) -> EngineEnd: ...
+    ) -> EngineEnd:
+        """Edit the draft by the tools until it is done, or `cancelled()` says so."""

@@ -30,6 +30,7 @@ class Events:
     original_count: int
 
     def summary(self) -> dict[str, int]:
+        """How much was left out, by the agent's own names."""
         return {
             "originalCount": self.original_count,
             "trimmedCount": len(self.items),
@@ -37,6 +38,7 @@ class Events:
         }
 
     def as_json(self) -> str:
+        """The events as the model is shown them."""
         return json_of(self.items)
 
 

@@ -117,9 +117,11 @@ class WriterTools:
         return self.wrote or self.declined
 
     def new_attempt(self) -> None:
+        """What failed before does not count any more."""
         self._write_failed = False
 
     def tools(self) -> tuple[Tool, ...]:
+        """The three tools as a model sees them."""
         text = {"type": "string"}
         return (
             FunctionTool(

@@ -84,6 +84,7 @@ class StateFile:
         self._sidecar = sidecar
 
     def read(self) -> StateRead:
+        """The state, coerced as the agent does it, with the hash of the file."""
         found = self._sidecar.read()
         return StateRead(coerced(found.data), found.sha256, found.problem)
 
@@ -112,13 +113,16 @@ class Marks:
         return sequence <= self.sequence and (timestamp or 0) <= self.timestamp
 
     def counting(self, message_id: str, sequence: int, timestamp: int | None) -> Marks:
+        """With this turn as the newest; only the last few ids are kept."""
         turns = (*self.turns, message_id)[-_RECENT_TURNS:]
         return Marks(self.written, sequence, max(self.timestamp, timestamp or 0), turns, self.tail)
 
     def having_written(self, sha256: str | None) -> Marks:
+        """With the state file as Reverie left or saw it."""
         return Marks(sha256, self.sequence, self.timestamp, self.turns, self.tail)
 
     def with_tail(self, tail: Mapping[str, Any]) -> Marks:
+        """With the place up to which the transcript was read."""
         return Marks(self.written, self.sequence, self.timestamp, self.turns, tail)
 
 
@@ -129,9 +133,12 @@ class OwnMarks:
         self._sidecar = sidecar
 
     def of(self, workspace_id: str) -> Marks:
+        """What is known of one workspace; fresh marks where nothing is."""
         return _marks(_table(self._sidecar.read().data).get(workspace_id))
 
     def change(self, workspace_id: str, make: Callable[[Marks], Marks]) -> Marks:
+        """Replace the marks of one workspace; those that are kept then. `make` may be called more than
+        once."""
         made: list[Marks] = []
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
