@@ -13,4 +13,5 @@ pytest_plugins = [
     "helpers.expect_log",
     "helpers.profiles",
     "helpers.lazy_qt",
+    "helpers.thrift",
 ]
