@@ -1,0 +1,1 @@
+"""Consolidation: engines, rules, prompts, review, apply; coverage, sweep, harvest, triggers."""

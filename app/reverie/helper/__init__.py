@@ -1,0 +1,1 @@
+"""The process that does the window's heavy work, and the way to it."""

@@ -1,0 +1,1 @@
+"""What every kind of run shares: record, guard, transaction and its recovery, revert, activity."""

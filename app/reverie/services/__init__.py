@@ -1,0 +1,1 @@
+"""What the window and the commands ask for, and the background services of a home."""

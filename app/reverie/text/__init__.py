@@ -1,0 +1,1 @@
+"""Text of strangers: secrets taken out, tokens counted."""

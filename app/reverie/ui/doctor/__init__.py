@@ -1,0 +1,1 @@
+"""The Doctor tab: the checks as a list one can act on."""

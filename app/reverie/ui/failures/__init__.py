@@ -1,0 +1,1 @@
+"""The Failures tab of loki-mode: lessons, anti-patterns, crash records."""

@@ -1,0 +1,1 @@
+"""The Memory tab: trees, search, editor, footer, review."""

@@ -1,0 +1,1 @@
+"""The Transcripts tab: what a person and an agent said to each other."""
