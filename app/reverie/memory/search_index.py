@@ -1,8 +1,8 @@
 """The full-text index over the memories and companions of every home, and how it is asked.
 
-A question with a rare word is ranked by BM25 (names count most). Ranking a word that thousands of notes hold
-is dear and says nothing, so such words only narrow the answer down; where there is no rare word the notes
-named so come first, then those that changed last.
+A question with a rare word is ranked by BM25 (names count most). Ranking a word that more than a thousand
+notes hold is dear and says nothing, so such words only narrow the answer down; where there is no rare word
+the notes named so come first, then those that changed last.
 
 Threading: any thread but the GUI's; one update at a time over all processes, questions beside it. Failure:
 `MendableError`; a damaged index is built anew, by `update` itself, for a question when it says
@@ -15,7 +15,7 @@ import json
 import logging
 import os
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,13 @@ from reverie.memory.search_update import Watcher, update_all, update_dirty
 
 _log = logging.getLogger("reverie.search")
 # A word that more notes hold says too little to rank by.
-_COMMON = 2_000
+_COMMON = 1_000
 # So many of the notes with common words only are looked at, those last changed first.
 _CANDIDATES = 400
 _WEIGHTS = "8.0, 1.0, 0.5"
 _NAMED = 4.0
+# What a note that changed just now has before one of long ago.
+_FRESH = 0.5
 _DAY_NS = 86_400_000_000_000
 _FADING_DAYS = 30
 # Rows that lead nowhere any more: beyond this share the index is begun anew.
@@ -42,6 +44,7 @@ _DEAD_AT_LEAST = 20_000
 _COLUMNS = "docs.id, docs.home, docs.root, docs.rel, docs.scope, docs.mtime_ns"
 _FOLLOWED = Watcher()
 Row = tuple[int, str, str, bytes, str, int]
+Relevance = Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,38 +146,46 @@ class _Finder:
         self._query = query
         self._limits = limits
         self._where, self._values = _conditions(query, limits)
+        # The newest rows that hold something, one more than are worth ranking.
         self._newest_with: dict[str, tuple[int, ...]] = {}
 
     def find(self) -> tuple[Doc, ...]:
         count = -1 if self._query.regex else self._limits.count
         if not self._query.terms:
-            return self._ranked(self._newest(count), {})
-        known = [self._known(term) for term in self._query.terms]
-        every = _all([phrase for phrase, _is_common in known])
+            return self._ranked(self._last_changed(count), {})
+        phrases = [self._phrase(term) for term in self._query.terms]
+        every = " AND ".join(phrases)
         if self._query.regex:
             return self._ranked(self._matching(every, -1), {})
-        rare = [phrase for phrase, is_common in known if not is_common]
+        # Where all together are common each of them is.
+        rare = [] if self._is_common(every) else [each for each in phrases if not self._is_common(each)]
         if rare:
-            return self._ranked(self._matching(every, _COMMON), self._relevance(_all(rare)))
-        named = self._matching(every, _CANDIDATES, table="names")
-        relevance = dict.fromkeys((row[0] for row in named), _NAMED)
+            ids = self._newest(every)
+            relevance = self._relevance(" AND ".join(rare)) if ids else {}
+            return self._ranked(self._best(ids, relevance), relevance)
+        named = self._looked_up("names", every, _CANDIDATES)
+        relevance = {row[0]: _NAMED for row in named}
         return self._ranked([*named, *self._matching(every, _CANDIDATES)], relevance)
 
-    def _known(self, term: Term) -> tuple[str, bool]:
-        """A term as it is looked for, and whether thousands of notes hold it. One that is common as it stands
-        is taken for finished: to gather what it might become is dear, and there is enough already."""
-        if term.goes_on:
-            finished = Term(term.text).phrase
-            if self._is_common(finished):
-                return finished, True
-        return term.phrase, self._is_common(term.phrase)
+    def _phrase(self, term: Term) -> str:
+        """A term as it is looked for. One that is common as it stands is taken for finished: to gather what
+        it might become is dear, and there is enough already."""
+        finished = Term(term.text).phrase
+        return finished if term.goes_on and self._is_common(finished) else term.phrase
 
-    def _is_common(self, phrase: str) -> bool:
-        rows = self._connection.execute(
-            "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?", (phrase, _COMMON + 1)
-        )
-        self._newest_with[phrase] = tuple(id_ for (id_,) in rows)
-        return len(self._newest_with[phrase]) > _COMMON
+    def _is_common(self, match: str) -> bool:
+        """Whether more notes hold it than are worth ranking."""
+        return len(self._newest(match)) > _COMMON
+
+    def _newest(self, match: str) -> tuple[int, ...]:
+        # To gather what the beginning of a word may become is dear: what was found is not looked for again.
+        if match not in self._newest_with:
+            rows = self._connection.execute(
+                "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
+                (match, _COMMON + 1),
+            )
+            self._newest_with[match] = tuple(id_ for (id_,) in rows)
+        return self._newest_with[match]
 
     def _relevance(self, match: str) -> dict[int, float]:
         rows = self._connection.execute(
@@ -182,17 +193,37 @@ class _Finder:
         )
         return dict(rows.fetchall())
 
-    def _matching(self, match: str, count: int, *, table: str = "words") -> list[Row]:
-        # To gather what the beginning of a word may become is dear: what was found is not looked for again.
-        known = self._newest_with.get(match) if table == "words" else None
-        if known is not None:
-            rows = self._connection.execute(
-                f"SELECT {_COLUMNS} FROM docs WHERE docs.id IN (SELECT value FROM json_each(?)) "
-                f"AND {self._where} ORDER BY docs.id DESC LIMIT ?",
-                (json.dumps(known), *self._values, count),
-            ).fetchall()
-            if len(known) <= _COMMON or 0 <= count <= len(rows):
-                return rows
+    def _matching(self, match: str, count: int) -> list[Row]:
+        """The newest rows that hold it (-1: all), from what is known where that reaches back far enough."""
+        ids = self._newest(match)
+        is_all = len(ids) <= _COMMON
+        if count < 0:
+            return self._rows(ids) if is_all else self._looked_up("words", match, count)
+        rows = self._rows(ids[:count])
+        if len(rows) < count < len(ids):
+            rows += self._rows(ids[count:])
+        return rows[:count] if is_all or len(rows) >= count else self._looked_up("words", match, count)
+
+    def _best(self, ids: Sequence[int], relevance: Relevance) -> list[Row]:
+        """Rows among which the best are: how old a note is makes up for so much only, and to look up each of
+        a thousand is dear."""
+        count = self._limits.count
+        ordered = sorted(ids, key=lambda id_: -relevance.get(id_, 0.0))
+        rows = self._rows(ordered[: 2 * count])
+        rest = ordered[2 * count :]
+        if rest and len(rows) >= count:
+            last = sorted((self._score(row, relevance) for row in rows), reverse=True)[count - 1]
+            rest = [id_ for id_ in rest if relevance.get(id_, 0.0) + _FRESH >= last]
+        return [*rows, *self._rows(rest)] if rest else rows
+
+    def _rows(self, ids: Sequence[int]) -> list[Row]:
+        return self._connection.execute(
+            f"SELECT {_COLUMNS} FROM docs WHERE docs.id IN (SELECT value FROM json_each(?)) "
+            f"AND {self._where} ORDER BY docs.id DESC",
+            (json.dumps(ids), *self._values),
+        ).fetchall()
+
+    def _looked_up(self, table: str, match: str, count: int) -> list[Row]:
         # CROSS JOIN: the word lists lead, each row is then looked up.
         return self._connection.execute(
             f"SELECT {_COLUMNS} FROM {table} CROSS JOIN docs ON docs.id = {table}.rowid "
@@ -200,25 +231,22 @@ class _Finder:
             (match, *self._values, count),
         ).fetchall()
 
-    def _newest(self, count: int) -> list[Row]:
+    def _last_changed(self, count: int) -> list[Row]:
         return self._connection.execute(
             f"SELECT {_COLUMNS} FROM docs WHERE {self._where} ORDER BY docs.mtime_ns DESC LIMIT ?",
             (*self._values, count),
         ).fetchall()
 
-    def _ranked(self, rows: Sequence[Row], relevance: dict[int, float]) -> tuple[Doc, ...]:
-        now_ns, fading_ns = self._limits.now_ns, _FADING_DAYS * _DAY_NS
-        scored = {
-            row[0]: (
-                -relevance.get(row[0], 0.0) - 0.5 / (1 + max(0, now_ns - row[5]) / fading_ns),
-                row[1:4],
-                row,
-            )
-            for row in rows
-        }
-        ordered = sorted(scored.values())
+    def _ranked(self, rows: Iterable[Row], relevance: Relevance) -> tuple[Doc, ...]:
+        ordered = sorted(
+            (-self._score(row, relevance), row[1:4], row) for row in {row[0]: row for row in rows}.values()
+        )
         kept = ordered if self._query.regex else ordered[: self._limits.count]
         return tuple(_doc(row, round(-score, 4)) for score, _key, row in kept)
+
+    def _score(self, row: Row, relevance: Relevance) -> float:
+        age_ns = max(0, self._limits.now_ns - row[5])
+        return relevance.get(row[0], 0.0) + _FRESH / (1 + age_ns / (_FADING_DAYS * _DAY_NS))
 
 
 def _conditions(query: Query, limits: Limits) -> tuple[str, tuple[Any, ...]]:
@@ -242,10 +270,6 @@ def _conditions(query: Query, limits: Limits) -> tuple[str, tuple[Any, ...]]:
 def _doc(row: Row, score: float) -> Doc:
     id_, home, root, rel, scope, mtime_ns = row
     return Doc(id_, home, root, os.fsdecode(rel), Scope(scope), mtime_ns, score)
-
-
-def _all(phrases: Sequence[str]) -> str:
-    return " AND ".join(phrases)
 
 
 def _complete(connection: sqlite3.Connection, homes: Collection[str]) -> set[str]:

@@ -44,6 +44,11 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFC", bare).casefold().replace("\0", " ")
 
 
+def is_cjk(char: str) -> bool:
+    """Whether a character belongs to a run without spaces."""
+    return _CJK_RUN.match(char) is not None
+
+
 def index_text(text: str) -> str:
     """What goes into the index for a text: folded, runs of CJK as pairs plus their last character."""
     plain = folded(text)

@@ -30,10 +30,11 @@ from reverie.homes.scopes import COMPANIONS, Scope
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.paths import memory_path
 from reverie.memory.scanning import is_gone, read_rel
+from reverie.memory.search_hits import regex_hits, term_hits
 from reverie.memory.search_index import Doc, IndexDamaged, Limits, SearchIndex, UpdateStopped
 from reverie.memory.search_query import Query, parse_query
 from reverie.memory.search_scan import SEARCHED_BYTES
-from reverie.memory.search_snippet import Snippet, regex_hits, snippet, term_hits
+from reverie.memory.search_snippet import Snippet, snippet
 from reverie.memory.search_update import Watcher
 from reverie.services.search_answer import Answer as Answer
 from reverie.services.search_answer import Hit as Hit

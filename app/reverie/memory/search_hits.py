@@ -1,0 +1,201 @@
+"""Where the words of a question stand in a text.
+
+A hit is a run of words that one term of the question stands for, also inside an identifier. What counts as a
+word is said by `search_text.tokens`; fifty texts are looked through for each key that is pressed, so a text
+is taken apart only around the places where a word of the question stands. For that it is brought to its
+shape: as long as the text, folded character by character.
+
+Ranges are `(start, end)` in characters. Pure; any thread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+from reverie.memory.search_query import Term
+from reverie.memory.search_text import Token, folded, is_cjk, parts, tokens
+
+# A line longer than this is looked at so far only: a pattern's time may grow with its cube.
+LINE_CHARS = 2_000
+_MOST_HITS = 40
+# A text that is not plain is looked at so far; a phrase may stretch so far beyond its first word.
+_LONGEST = 64_000
+_FAR = 600
+# In a shape: part of a word, but what it is folded into has another length or depends on what stands beside
+# it. No text's own character is shaped into it.
+_ODD = "\uffff"
+_JAMO = range(0x1100, 0x1200)
+Ranges = tuple[tuple[int, int], ...]
+
+
+class _Wanted(NamedTuple):
+    """The folded words of each term and whether the last may go on; `plain` finds words that hold the first
+    one of any (from there to their end) in a text of ASCII, `shaped` in every shape; `longest` is how many
+    words the longest term has."""
+
+    terms: tuple[tuple[tuple[str, ...], bool], ...]
+    plain: re.Pattern[str]
+    shaped: re.Pattern[str]
+    longest: int
+
+
+def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
+    """Where the terms stand in `text`, in order, without overlaps."""
+    wanted = _wanted(tuple(terms))
+    if wanted is None:
+        return ()
+    found: list[tuple[int, int]] = []
+    if text.isascii():
+        firsts, shape = wanted.plain, text.lower()
+    else:
+        text = text[:_LONGEST]
+        firsts, shape = wanted.shaped, text.translate(_SHAPES)
+    beyond = 0
+    for match in firsts.finditer(shape):
+        start, end = match.span()
+        if start < beyond:
+            continue
+        while start > 0 and (shape[start - 1].isalnum() or shape[start - 1] in ("_", _ODD)):
+            start -= 1
+        beyond = end
+        word = shape[start:beyond]
+        if word.isascii():
+            _plain_hits(found, text, shape, (start, beyond), wanted)
+        else:
+            for stream in _streams(text, start, beyond, wanted.longest):
+                _stream_hits(found, text, stream, wanted)
+        if len(found) >= _MOST_HITS:
+            break
+    return _merged(found)
+
+
+def regex_hits(text: str, pattern: str, *, most: int = 20) -> Ranges:
+    """Where the pattern matches, line by line, whatever the case."""
+    search = re.compile(pattern, re.IGNORECASE)
+    found: list[tuple[int, int]] = []
+    at = 0
+    for line in text.splitlines(keepends=True):
+        for match in search.finditer(line.rstrip("\r\n")[:LINE_CHARS]):
+            if match.end() > match.start():
+                found.append((at + match.start(), at + match.end()))
+        at += len(line)
+        if len(found) >= most:
+            break
+    return tuple(found)
+
+
+@lru_cache(maxsize=32)
+def _wanted(terms: tuple[Term, ...]) -> _Wanted | None:
+    found = ((tuple(token.text for token in tokens(folded(term.text))), term.goes_on) for term in terms)
+    wanted = tuple((words, goes_on) for words, goes_on in found if words)
+    if not wanted:
+        return None
+    firsts = "|".join(re.escape(word) for word in dict.fromkeys(words[0] for words, _goes_on in wanted))
+    longest = max(len(words) for words, _goes_on in wanted)
+    plain, shaped = re.compile(rf"(?:{firsts})\w*"), re.compile(f"(?:{firsts}|{_ODD})[\\w{_ODD}]*")
+    return _Wanted(wanted, plain, shaped, longest)
+
+
+class _Shapes(dict[int, str]):
+    """What each character is in a shape; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        shape = _shape_of(char)
+        self[code] = shape
+        return shape
+
+
+_SHAPES = _Shapes()
+
+
+def _shape_of(char: str) -> str:
+    if "\u0300" <= char <= "\u036f":
+        return _ODD
+    if not (char.isalnum() or char == "_"):
+        return " "
+    one = folded(char)
+    # Beyond the basic plane there are letters that melt into the one before them; nobody's notes need haste.
+    is_alone = ord(char) not in _JAMO and (ord(char) < 0x10000 or is_cjk(char))
+    is_like = len(one) == 1 and one.isalnum() and is_cjk(one) == is_cjk(char)
+    return one if char == "_" or (is_alone and is_like) else _ODD
+
+
+def _plain_hits(
+    found: list[tuple[int, int]], text: str, shape: str, span: tuple[int, int], wanted: _Wanted
+) -> None:
+    """The hits that begin with the plain word at `span`."""
+    start, end = span
+    word = shape[start:end]
+    for words, goes_on in wanted.terms:
+        first = words[0]
+        if len(words) > 1:
+            if word == first:
+                stream = next(_streams(text, start, end, wanted.longest))
+                hit = _run(stream, words, goes_on=goes_on)
+                found += (hit,) if hit is not None else ()
+        elif word == first or (goes_on and word.startswith(first)):
+            found.append((start, start + len(first)))
+        elif first in word and ("_" in word or text[start:end] != word):
+            part = _part(Token(word, start, end), text, first, goes_on=goes_on)
+            found += (part,) if part is not None else ()
+
+
+def _stream_hits(found: list[tuple[int, int]], text: str, stream: Sequence[Token], wanted: _Wanted) -> None:
+    """The hits that begin with the first of these tokens."""
+    for words, goes_on in wanted.terms:
+        span = _run(stream, words, goes_on=goes_on)
+        if span is None and len(words) == 1:
+            span = _part(stream[0], text, words[0], goes_on=goes_on)
+        if span is not None:
+            found.append(span)
+
+
+def _streams(text: str, start: int, end: int, longest: int) -> Iterator[list[Token]]:
+    """For each token of the word at `start`: it and those behind it, up to `longest`."""
+    rest = text[start : end + _FAR] if longest > 1 else text[start:end]
+    ahead: list[Token] = []
+    source = (Token(each.text, each.start + start, each.end + start) for each in tokens(rest))
+    while True:
+        ahead += islice(source, longest - len(ahead))
+        if not ahead or ahead[0].start >= end:
+            return
+        yield ahead
+        ahead = ahead[1:]
+
+
+def _run(stream: Sequence[Token], words: Sequence[str], *, goes_on: bool) -> tuple[int, int] | None:
+    if len(words) > len(stream):
+        return None
+    last = len(words) - 1
+    for place, word in enumerate(words):
+        token = stream[place]
+        if token.text != word and not (goes_on and place == last and token.text.startswith(word)):
+            return None
+    end = stream[last]
+    # What is folded into something else has no seam to cut at: then the whole word is the hit.
+    cut = end.start + len(words[-1]) if len(end.text) == end.end - end.start else end.end
+    return stream[0].start, min(cut, end.end)
+
+
+def _part(token: Token, text: str, word: str, *, goes_on: bool) -> tuple[int, int] | None:
+    if word not in token.text or token.text == word:
+        return None
+    for part in parts(token, text):
+        if part.text == word or (goes_on and part.text.startswith(word)):
+            return part.start, part.start + len(word) if part.end - part.start == len(part.text) else part.end
+    return None
+
+
+def _merged(spans: list[tuple[int, int]]) -> Ranges:
+    result: list[tuple[int, int]] = []
+    for start, end in sorted(set(spans)):
+        if result and start < result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        else:
+            result.append((start, end))
+    return tuple(result)
