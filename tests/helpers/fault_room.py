@@ -180,6 +180,31 @@ def remount(place: Path, *, read_only: bool) -> None:
         raise NotHereError(f"it cannot be remounted: {os.strerror(ctypes.get_errno())}")
 
 
+_limited: list[int] = []
+"""Processes that have limits of their own: this one, or none."""
+
+
+def own_limit(name: str, most: int) -> None:
+    """The system's limit of this name (below /proc/sys/user) for this process and its children alone, which
+    become a set of users of their own for that."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    clone_newuser = 0x10000000
+    limit = Path("/proc/sys/user", name)
+    if sys.platform != "linux" or not limit.exists():
+        raise NotHereError("this system has no limits of a process's own")
+    user, group = os.geteuid(), os.getegid()
+    if not _limited:
+        if libc.unshare(clone_newuser):
+            raise NotHereError(f"no limits of our own: {os.strerror(ctypes.get_errno())}")
+        for file, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+            Path("/proc/self", file).write_text(text)
+        _limited.append(os.getpid())
+    try:
+        limit.write_text(str(most))
+    except OSError as error:
+        raise NotHereError(f"the limit cannot be set: {error}") from error
+
+
 def obey_modes() -> None:
     """From now on modes of files mean something to this process, also where it is root's."""
     if sys.platform != "linux":

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from helpers.fault_room import NOTE, Case, Room, file_limit, obey_modes, remount, small_disk
+from helpers.fault_room import NOTE, Case, Room, file_limit, obey_modes, own_limit, remount, small_disk
 from reverie.files.checkpoint import set_observer
 
 BIG = "a line that does not fit\n" * 4000
@@ -222,33 +221,33 @@ def burst(room: Room) -> None:
 def watches_refused(room: Room) -> None:
     """The system gives no more watches: what it says, and that changes are seen all the same."""
     from helpers.watching import View
-    from reverie.files import watch_inotify
     from reverie.files.watch import Watcher, WatchTarget
 
     room.furnish()
-    store = room.home / "memory" / "global"
-
-    def refusing(*_arguments: object) -> int:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    watch_inotify.InotifySource._add = refusing  # type: ignore[assignment,method-assign]
-    said: list[str] = []
-    view = View(store)
-    watcher = Watcher(view, notify=said.append, poll_s=0.1)
-    watcher.set_targets([WatchTarget(store, recursive=True)])
-    watcher.start()
-    try:
-        (store / "late.md").write_text("late\n")
-        until = time.monotonic() + PATIENCE_S
-        while str(store / "late.md") not in view.files and time.monotonic() < until:
-            time.sleep(0.02)
-        room.check(str(store / "late.md") in view.files, "what changes is not seen")
-        room.check(watcher.state().mode == "polling", f"it is {watcher.state().mode}")
-    finally:
-        watcher.stop()
-    room.messages += said
-    room.check(len(said) == 1, f"it is said {len(said)} times")
-    room.check("max_user_watches" in "".join(said), f"which limit, and how to raise it: {said}")
+    # Once it lies here, the limit of this process and its children is lower.
+    limits = {"watches": "max_user_watches", "instances": "max_user_instances"}
+    for kind in limits if room.full else ("watches",):
+        own_limit(f"max_inotify_{kind}", 0)
+        store = room.home / "memory" / "global"
+        said: list[str] = []
+        view = View(store)
+        watcher = Watcher(view, notify=said.append, poll_s=0.1)
+        watcher.set_targets([WatchTarget(store, recursive=True)])
+        watcher.start()
+        late = store / f"late-{kind}.md"
+        try:
+            late.write_text("late\n")
+            until = time.monotonic() + PATIENCE_S
+            while str(late) not in view.files and time.monotonic() < until:
+                time.sleep(0.02)
+            room.check(str(late) in view.files, f"no {kind}: what changes is not seen")
+            room.check(watcher.state().mode == "polling", f"no {kind}: it is {watcher.state().mode}")
+        finally:
+            watcher.stop()
+        room.messages += said
+        room.check(len(said) == 1, f"no {kind}: it is said {len(said)} times")
+        room.check(limits[kind] in "".join(said), f"no {kind}: which limit, and how to raise it: {said}")
+        own_limit(f"max_inotify_{kind}", 100)
 
 
 CASES: dict[str, Case] = {
