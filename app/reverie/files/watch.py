@@ -109,6 +109,7 @@ class Watcher:
             session.request_rescan(reason)
 
     def state(self) -> WatchState:
+        """How it watches now and what it delivered so far; a snapshot, from any thread."""
         session = self._session
         return WatchState(
             mode="stopped" if session is None else "polling" if session.polling else "events",

@@ -40,6 +40,7 @@ class TaskControl:
     progress: Callable[[Any], None]
 
     def check(self) -> None:
+        """Raises `TaskStopped` once somebody cancelled."""
         if self.cancel.is_set():
             raise TaskStopped
 
@@ -54,6 +55,7 @@ class Desk:
 
     @classmethod
     def open(cls, home: Path, profile: Profile) -> Desk:
+        """A desk on its own wiring of the home, in this process."""
         return cls(Workbench(open_parts(home, profile, system_clock)))
 
 

@@ -50,6 +50,7 @@ Rule = Callable[[Situation], bool]
 
 
 def always(_now: Situation) -> bool:
+    """A condition that holds in every situation."""
     return True
 
 
@@ -110,8 +111,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("file.reload", "file", _("&Reload from disk"), "tab.editor.reload", (), "",
                _("Show the version on disk; Ctrl+Z brings your text back"), lambda now: now.open_file),
     ActionSpec("settings.open", "file", _("Se&ttings…"), "open_settings", ("Ctrl+,",), "",
-               _("Engine, models, keys and what runs in the background"), lambda now: now.home,
-               separator=True),
+               _("Engine, models, keys and what runs in the background"), separator=True),
     ActionSpec("window.quit", "file", _("&Quit"), "close", ("Ctrl+Q",), separator=True),
     ActionSpec("edit.find", "edit", _("&Find in this memory"), "tab.pane.view.open_find", ("Ctrl+F",), "",
                _("Find words or an expression in the open memory"), lambda now: now.open_file,
@@ -289,6 +289,7 @@ _CONTEXTS = {
 
 
 def translated(text: str) -> str:
+    """A text of the registry in the language of the window."""
     return QCoreApplication.translate(_CONTEXT, text)
 
 

@@ -56,6 +56,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 def tr(text: str) -> str:
+    """Texts stand in the palette's own context."""
     return QCoreApplication.translate(_CONTEXT, text)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def has_workspace(session: HomeSession, id_: str) -> bool:
+    """Whether the shown home has a workspace or session of this id."""
     return id_ in {workspace.id for workspace in session.info.contents.workspaces()}
 
 

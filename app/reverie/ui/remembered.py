@@ -45,6 +45,7 @@ class Remembered:
 
 
 def remembered_file(profile: Profile) -> Path:
+    """Where it lies in a profile; it need not exist."""
     return profile.state / _FILE
 
 

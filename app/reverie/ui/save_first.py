@@ -19,6 +19,7 @@ _CONTEXT = "MainWindow"
 
 
 def tr(text: str) -> str:
+    """Texts stand in a context of their own."""
     return QCoreApplication.translate(_CONTEXT, text)
 
 

@@ -85,6 +85,7 @@ class Buffer:
 
 
 def opened(ref: FileRef, address: Address, found: FileText) -> Buffer:
+    """A file as it was just read: nothing edited, nothing kept."""
     return Buffer(ref, address, found, found)
 
 

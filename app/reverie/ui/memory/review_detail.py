@@ -192,6 +192,7 @@ def part_text(part: Part) -> str:
 
 
 def file_text(file: ReviewFile) -> str:
+    """All hunks of a file, marked as in a unified diff."""
     return "\n".join(_hunk_text(hunk) for hunk in file.hunks)
 
 

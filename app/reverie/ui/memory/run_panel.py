@@ -222,6 +222,7 @@ def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def step_words(step: str) -> str:
+    """A step of `DreamProgress` in words; one that is not known as it is called."""
     return {
         "applying": words.tr("Writing the changes…"),
         "reading": words.tr("Reading the memories…"),

@@ -14,6 +14,7 @@ _CONTEXT = "MemoryTreeModel"
 
 
 def tr(text: str) -> str:
+    """Texts stand in the tree's own context."""
     return QCoreApplication.translate(_CONTEXT, text)
 
 

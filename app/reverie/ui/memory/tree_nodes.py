@@ -45,6 +45,8 @@ class ScopeData:
 
 @dataclass(frozen=True, slots=True)
 class FolderData:
+    """A folder of a scope. `notes`: how many memories lie in it, at any depth."""
+
     scope: Scope
     rel: str
     notes: int
@@ -78,6 +80,8 @@ class FileData(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompanionData:
+    """A file that the agent loads beside its memories."""
+
     companion: Companion
 
 

@@ -73,6 +73,7 @@ def side_of(title: str, detail: TraceDetail) -> Side:
 
 
 def fact_names() -> tuple[str, ...]:
+    """The headings of the facts, in the order in which they are compared."""
     tr = words.tr
     return (
         tr("Verdict"), tr("Evidence"), tr("Model"), tr("Duration"), tr("Attempts"), tr("Answers"),

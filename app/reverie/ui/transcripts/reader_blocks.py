@@ -83,9 +83,11 @@ def goes_on(block: QTextBlock) -> bool:
 
 
 def carried(block: QTextBlock) -> Carried:
+    """What a block carries beside its text: the number of its entry and its format."""
     return block.userState(), block.blockFormat()
 
 
 def carry(block: QTextBlock, kept: Carried) -> None:
+    """Give a block what another one carried."""
     QTextCursor(block).setBlockFormat(kept[1])
     block.setUserState(kept[0])
