@@ -43,12 +43,20 @@
 <context>
     <name>BackgroundPage</name>
     <message>
+        <source>&amp;Consolidate in the background</source>
+        <translation>Im Hintergrund &amp;konsolidieren</translation>
+    </message>
+    <message>
         <source>&amp;Consolidate {home} in the background</source>
         <translation>{home} im Hintergrund &amp;konsolidieren</translation>
     </message>
     <message>
         <source>&amp;Tokens a day at most</source>
         <translation>Höchstens so viele &amp;Tokens am Tag</translation>
+    </message>
+    <message>
+        <source>Open a home to say what may run by itself in it.</source>
+        <translation>Zuerst ein Home öffnen, dann lässt sich sagen, was darin von selbst laufen darf.</translation>
     </message>
     <message>
         <source>R&amp;uns a day at most</source>

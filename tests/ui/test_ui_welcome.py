@@ -10,6 +10,7 @@ from ui_windows import Windows
 
 from helpers.audit import problems
 from reverie.clock import system_clock
+from reverie.settings import Settings, load_settings
 from reverie.ui.app import is_first_start
 from reverie.ui.icons import Icons
 from reverie.ui.main_window import Beginning, MainWindow
@@ -70,6 +71,21 @@ def test_where_no_home_is_found_it_offers_the_demo(windows: Windows, qtbot: Any,
     assert welcome is not None
     assert "None so far" in welcome.text
     assert "demo home" in welcome.text
+    # The settings are there before any home is: all but what may run by itself in one.
+    window.actions_["settings.open"].trigger()
+    control = window.settings
+    qtbot.waitUntil(lambda: control.dialog is not None and control.dialog.ok.isEnabled())
+    dialog = control.dialog
+    assert dialog is not None
+    assert not dialog.background.switch.isEnabled()
+    assert problems(dialog) == []
+    dialog.engine.choose("anthropic:big")
+    dialog.background.switch.setChecked(True)
+    dialog.ok.click()
+    qtbot.waitUntil(lambda: control.dialog is None)
+    saved, _ = load_settings(windows.profile.settings_file)
+    assert saved.dream.engine == "anthropic:big"
+    assert saved.background == Settings().background
     window.shut_down()
 
 

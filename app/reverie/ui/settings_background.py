@@ -15,11 +15,17 @@ TOKENS_STEP = 50_000
 
 
 class BackgroundPage(SettingsPage):
-    """The budgets are for editing only while something may run."""
+    """The budgets are for editing only while something may run. `home`: what the home that is shown is
+    called, empty where none is open; then there is nothing to edit."""
 
     def __init__(self, home: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.switch = switch(self.tr("&Consolidate {home} in the background").format(home=home))
+        self._home = home
+        self.switch = switch(
+            self.tr("&Consolidate {home} in the background").format(home=home)
+            if home
+            else self.tr("&Consolidate in the background")
+        )
         self.what = WrapLabel(
             self.tr(
                 "When a workspace is compacted or archived, and when Reverie starts. Whatever a run changes "
@@ -33,7 +39,10 @@ class BackgroundPage(SettingsPage):
             (self.tr("R&uns a day at most"), self.runs),
             (self.tr("&Tokens a day at most"), self.tokens),
         )
-        self.stack(self.switch, self.what, fill(QFormLayout(), rows))
+        without = WrapLabel(self.tr("Open a home to say what may run by itself in it."))
+        self.stack(without, self.switch, self.what, fill(QFormLayout(), rows))
+        without.setVisible(not home)
+        self.switch.setEnabled(bool(home))
         self.switch.toggled.connect(self._on_switch)
         self.runs.valueChanged.connect(self.changed)
         self.tokens.valueChanged.connect(self.changed)
@@ -48,7 +57,9 @@ class BackgroundPage(SettingsPage):
         }
 
     @property
-    def value(self) -> Background:
+    def value(self) -> Background | None:
+        if not self._home:
+            return None
         return Background(self.switch.isChecked(), self.runs.value(), self.tokens.value())
 
     def show_value(self, value: Background) -> None:

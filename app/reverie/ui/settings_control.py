@@ -20,6 +20,7 @@ from reverie.ui.settings_draft import Draft, draft_of, with_draft
 from reverie.ui.settings_schema import Setting, schema
 
 if TYPE_CHECKING:
+    from reverie.services.settings_desk import SettingsDesk
     from reverie.services.views import ModelsView, ProbeLine
     from reverie.services.workbench import Workbench
     from reverie.ui.settings_dialog import SettingsDialog
@@ -44,14 +45,14 @@ class SettingsControl(QObject):
         self._icons = icons
         self._window = parent
         self._lane: Lane | None = None
-        self._desk: Workbench | None = None
+        self._desk: Workbench | SettingsDesk | None = None
         self._home = ""
         self.dialog: SettingsDialog | None = None
 
     # Opening
 
-    def open(self, desk: Workbench, home_id: str, label: str) -> None:
-        """Show the settings; those of the background are of the home `home_id`."""
+    def open(self, desk: Workbench | SettingsDesk, home_id: str = "", label: str = "") -> None:
+        """Show the settings; those of the background are of the home `home_id`, if one is open."""
         if self.dialog is not None:
             self.dialog.raise_()
             self.dialog.activateWindow()

@@ -122,14 +122,14 @@ def is_base_url(text: str) -> bool:
 
 
 def draft_of(settings: Settings, home_id: str) -> Draft:
-    """What the dialog shows for one home."""
-    found = settings.background.of(home_id)
+    """What the dialog shows for one home, or where none is open (empty)."""
+    found = settings.background.of(home_id) if home_id else None
     return Draft(
         settings.dream.engine,
         settings.dream.time_limit_s,
         settings.dream.max_loss_percent,
         {},
-        Background(found.enabled, found.runs_per_day, found.tokens_per_day),
+        None if found is None else Background(found.enabled, found.runs_per_day, found.tokens_per_day),
         System1(**settings.system1.model_dump()),
         Window(settings.window.font_size, settings.window.language, settings.window.theme),
         Notes(**settings.notes.model_dump()),

@@ -18,6 +18,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.shown import visible
 
 if TYPE_CHECKING:
+    from reverie.profile import Profile
     from reverie.ui.actions import Actions, Situation
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.open_homes import OpenHomes
@@ -42,6 +43,7 @@ class WindowDeeds(QMainWindow):
     _beginning: Beginning
     _icons: Icons
     _now: Situation
+    _profile: Profile
     _session: HomeSession | None
     _wants_shown: bool
 
@@ -81,6 +83,10 @@ class WindowDeeds(QMainWindow):
         session = self._session
         if session is not None:
             self.settings.open(session.workbench, session.info.id, visible(session.info.label))
+            return
+        from reverie.services.settings_desk import SettingsDesk
+
+        self.settings.open(SettingsDesk(self._profile))
 
     # Actions: view and help
 
