@@ -366,7 +366,7 @@ def test_homes_hidden_before_the_window_first_became_narrow_have_their_width_bac
     qtbot.waitUntil(lambda: splitter.sizes()[0] == 200)
 
 
-def test_what_is_loaded_late_does_not_keep_the_trees_and_files_waiting(
+def test_what_is_loaded_late_keeps_nobody_waiting_and_is_built_when_it_is_looked_at(
     windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs: list[tuple[str, str]] = []
@@ -377,5 +377,15 @@ def test_what_is_loaded_late_does_not_keep_the_trees_and_files_waiting(
         return submit(lane, name, work, **more)
 
     monkeypatch.setattr(Lane, "submit", noted)
-    windows.open(home)
+    window = windows.open(home).window
     assert [lane for lane, name in jobs if name == "load the other tabs"] == ["history"]
+    tabs = window.tabs
+    held = {index for index in range(tabs.count()) if type(tabs.widget(index)) is QWidget}
+    assert [tabs.tabText(index) for index in sorted(held)] == ["Traces", "Transcripts", "Context", "Failures"]
+    titles = [tabs.tabText(index) for index in range(tabs.count())]
+    for index in sorted(held - {6}):  # failures are of another agent
+        tabs.setCurrentIndex(index)
+        assert type(tabs.currentWidget()) is not QWidget
+        assert (tabs.currentIndex(), tabs.currentWidget().isVisible()) == (index, True)
+    assert [tabs.tabText(index) for index in range(tabs.count())] == titles
+    assert not tabs.isTabVisible(6)

@@ -1,9 +1,10 @@
 """Traces, Activity, Doctor, Transcripts, Context and Failures, which nobody looks at first: their places are
-held from the start, their modules are loaded by a job, and their widgets are built once the first tree is on
-screen (design.md section 7).
+held from the start, their modules are loaded by a job once the first tree is on screen, and each is built
+when it is first looked at or asked for. Only Activity and Doctor are built then already: the services, which
+are hosted whether somebody looks or not, report to them.
 
 The same job loads the dialogs, which are imported when they are asked for: no file is to be read on the GUI
-thread then. Until the tabs are built there is nothing to pause and no host.
+thread then. Until they are loaded there is nothing to pause and no host.
 
 Threading: GUI thread; the loading is a job. Failure: an import that fails is a bug of ours.
 """
@@ -67,8 +68,8 @@ _LATE = (
     "reverie.ui.transcripts.tab",
 )
 
-_FAILURES = 6
-"""The place of the tab that only some homes have: the last."""
+_TRACES, _ACTIVITY, _DOCTOR, _TRANSCRIPTS, _CONTEXT, _FAILURES = range(1, 7)
+"""The places of the tabs; the last is there for some homes only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,8 @@ class Surroundings:
 
 
 class LateTabs(QObject):
-    """`built()`: the tabs are there. `changed()`: what is possible is another. `said(str)`: a sentence for
-    the status bar."""
+    """`built()`: the tabs can be looked at. `changed()`: what is possible is another. `said(str)`: a sentence
+    for the status bar."""
 
     built = Signal()
     changed = Signal()
@@ -103,14 +104,12 @@ class LateTabs(QObject):
         self._services: ServicesView | None = None
         self._transcripts: TranscriptsTab | None = None
         self._jobs: JobsDialog | None = None
-        self._context: ContextTab | None = None
         self._context_control: ContextControl | None = None
-        self._failures: FailuresTab | None = None
         self._failures_control: FailuresControl | None = None
-        self._places = [QWidget() for _title in self._titles()]
-        for place, title in zip(self._places, self._titles(), strict=True):
-            tabs.addTab(place, title)
+        for title in self._titles():
+            tabs.addTab(QWidget(), title)
         tabs.setTabVisible(_FAILURES, False)
+        tabs.currentChanged.connect(self._on_current)
 
     def _titles(self) -> tuple[str, ...]:
         return (
@@ -129,8 +128,7 @@ class LateTabs(QObject):
     @property
     def traces(self) -> TracesTab:
         """Not before `built`."""
-        assert self._traces is not None
-        return self._traces
+        return self._traces or self._make_traces()
 
     @property
     def services(self) -> ServicesView:
@@ -141,32 +139,27 @@ class LateTabs(QObject):
     @property
     def transcripts(self) -> TranscriptsTab:
         """Not before `built`."""
-        assert self._transcripts is not None
-        return self._transcripts
+        return self._transcripts or self._make_transcripts()
 
     @property
     def context(self) -> ContextTab:
         """Not before `built`."""
-        assert self._context is not None
-        return self._context
+        return self.context_control.tab
 
     @property
     def context_control(self) -> ContextControl:
         """Not before `built`."""
-        assert self._context_control is not None
-        return self._context_control
+        return self._context_control or self._make_context()
 
     @property
     def failures(self) -> FailuresTab:
         """Not before `built`."""
-        assert self._failures is not None
-        return self._failures
+        return self.failures_control.tab
 
     @property
     def failures_control(self) -> FailuresControl:
         """Not before `built`."""
-        assert self._failures_control is not None
-        return self._failures_control
+        return self._failures_control or self._make_failures()
 
     @property
     def has_failures(self) -> bool:
@@ -197,80 +190,118 @@ class LateTabs(QObject):
     def _build(self) -> None:
         if self._closed:
             return
-        from reverie.ui.context.control import ContextControl
-        from reverie.ui.context.tab import ContextTab
-        from reverie.ui.failures.control import FailuresControl
-        from reverie.ui.failures.tab import FailuresTab
         from reverie.ui.services_view import ServicesView
-        from reverie.ui.traces.tab import TracesTab
-        from reverie.ui.transcripts.tab import TranscriptsTab
 
         around = self._around
-        self._traces = TracesTab(around.icons)
-        self._services = ServicesView(around.icons, around.clock, around.lane, around.dreams, around.log_file)
-        self._transcripts = TranscriptsTab(around.icons, around.clock)
-        self._transcripts.said.connect(self.said)
-        self._context = ContextTab(around.icons)
-        self._context_control = ContextControl(
-            self._context, around.clock, around.memory.buffers, around.memory.edits
-        )
-        self._context_control.open_wanted.connect(self._on_open_wanted)
-        self._failures = FailuresTab(around.icons)
-        self._failures_control = FailuresControl(
-            self._failures, around.icons, around.clock, around.memory.edits
-        )
-        self._failures_control.open_wanted.connect(self._on_open_wanted)
-        self._failures_control.changed.connect(around.memory.situation_changed)
-        self._failures.transcript_wanted.connect(self.show_transcript)
-        services = self._services
-        before_last = (self._traces, services.activity, services.doctor, self._transcripts, self._context)
-        self._take_places((*before_last, self._failures))
-        self._status_bar.insertPermanentWidget(0, self._services.label)
-        self._connect(self._traces, self._services)
-        if self._session is not None:
-            self._services.set_session(self._session)
-            self._transcripts.set_session(self._session)
-            self._context_control.set_session(self._session, around.memory.update_)
-            self._failures_control.set_session(self._session)
-        if self._hosting:
-            self._services.run_for(around.homes.sessions)
-        self.built.emit()
-        self.changed.emit()
-
-    def _take_places(self, widgets: tuple[QWidget, ...]) -> None:
-        shown = self._tabs.currentIndex()
-        for place, widget, title in zip(self._places, widgets, self._titles(), strict=True):
-            index = self._tabs.indexOf(place)
-            self._tabs.removeTab(index)
-            self._tabs.insertTab(index, widget, title)
-            place.deleteLater()
+        services = ServicesView(around.icons, around.clock, around.lane, around.dreams, around.log_file)
+        self._services = services
+        self._take_place(_ACTIVITY, services.activity)
+        self._take_place(_DOCTOR, services.doctor)
         self._tabs.setTabVisible(_FAILURES, self.has_failures)
-        self._tabs.setCurrentIndex(shown)
-
-    def _connect(self, traces: TracesTab, services: ServicesView) -> None:
-        around = self._around
-        for session in around.homes.sessions:
-            traces.add_session(session)
-        around.homes.opened.connect(traces.add_session)
+        self._status_bar.insertPermanentWidget(0, services.label)
         around.dreams.footer.aged.connect(services.activity.list.viewport().update)
-        traces.said.connect(self.said)
         services.said.connect(self.said)
         services.changed.connect(self.changed)
         services.doctor_wanted.connect(self.show_doctor)
+        if self._session is not None:
+            services.set_session(self._session)
+        if self._hosting:
+            services.run_for(around.homes.sessions)
+        self._on_current(self._tabs.currentIndex())
+        self.built.emit()
+        self.changed.emit()
+
+    @Slot(int)
+    def _on_current(self, index: int) -> None:
+        """Somebody looks at a tab: it is built now, if it was not."""
+        makers = {
+            _TRACES: (self._traces, self._make_traces),
+            _TRANSCRIPTS: (self._transcripts, self._make_transcripts),
+            _CONTEXT: (self._context_control, self._make_context),
+            _FAILURES: (self._failures_control, self._make_failures),
+        }
+        if self.is_built and not self._closed and index in makers:
+            there, make = makers[index]
+            if there is None:
+                make()
+
+    def _make_traces(self) -> TracesTab:
+        assert self.is_built
+        from reverie.ui.traces.tab import TracesTab
+
+        around = self._around
+        traces = self._traces = TracesTab(around.icons)
+        for session in around.homes.sessions:
+            traces.add_session(session)
+        around.homes.opened.connect(traces.add_session)
+        traces.said.connect(self.said)
+        self._take_place(_TRACES, traces)
+        return traces
+
+    def _make_transcripts(self) -> TranscriptsTab:
+        assert self.is_built
+        from reverie.ui.transcripts.tab import TranscriptsTab
+
+        transcripts = self._transcripts = TranscriptsTab(self._around.icons, self._around.clock)
+        transcripts.said.connect(self.said)
+        if self._session is not None:
+            transcripts.set_session(self._session)
+        self._take_place(_TRANSCRIPTS, transcripts)
+        return transcripts
+
+    def _make_context(self) -> ContextControl:
+        assert self.is_built
+        from reverie.ui.context.control import ContextControl
+        from reverie.ui.context.tab import ContextTab
+
+        memory, tab = self._around.memory, ContextTab(self._around.icons)
+        control = ContextControl(tab, self._around.clock, memory.buffers, memory.edits)
+        self._context_control = control
+        control.open_wanted.connect(self._on_open_wanted)
+        if self._session is not None:
+            control.set_session(self._session, memory.update_)
+        self._take_place(_CONTEXT, tab)
+        return control
+
+    def _make_failures(self) -> FailuresControl:
+        assert self.is_built
+        from reverie.ui.failures.control import FailuresControl
+        from reverie.ui.failures.tab import FailuresTab
+
+        around, tab = self._around, FailuresTab(self._around.icons)
+        control = FailuresControl(tab, around.icons, around.clock, around.memory.edits)
+        self._failures_control = control
+        control.open_wanted.connect(self._on_open_wanted)
+        control.changed.connect(around.memory.situation_changed)
+        tab.transcript_wanted.connect(self.show_transcript)
+        if self._session is not None:
+            control.set_session(self._session)
+        self._take_place(_FAILURES, tab)
+        return control
+
+    def _take_place(self, index: int, widget: QWidget) -> None:
+        """What was held is there now: shown, if its place is."""
+        tabs, place = self._tabs, self._tabs.widget(index)
+        shown, visible = tabs.currentIndex(), tabs.isTabVisible(index)
+        # The place goes only afterwards: else another tab would come to the front for a moment.
+        blocked = tabs.blockSignals(True)
+        tabs.insertTab(index + 1, widget, tabs.tabText(index))
+        tabs.setTabVisible(index + 1, visible)
+        if shown == index:
+            tabs.setCurrentIndex(index + 1)
+        tabs.removeTab(index)
+        tabs.blockSignals(blocked)
+        if place is not None:
+            place.deleteLater()
 
     def set_session(self, session: HomeSession) -> None:
         """The home that is shown."""
         self._session = session
         if self._jobs is not None:
             self._jobs.close()
-        if self._services is not None:
-            self._services.set_session(session)
-        if self._transcripts is not None:
-            self._transcripts.set_session(session)
-        if self._context_control is not None:
-            self._context_control.set_session(session)
-        if self._failures_control is not None:
-            self._failures_control.set_session(session)
+        for part in (self._services, self._transcripts, self._context_control, self._failures_control):
+            if part is not None:
+                part.set_session(session)
         if not self.has_failures and self._tabs.currentIndex() == _FAILURES:
             self._tabs.setCurrentIndex(0)
         self._tabs.setTabVisible(_FAILURES, self.has_failures)
@@ -295,16 +326,10 @@ class LateTabs(QObject):
     def stop(self) -> None:
         """The window closes."""
         self._closed = True
-        if self._services is not None:
-            self._services.stop()
-        if self._traces is not None:
-            self._traces.stop()
-        if self._transcripts is not None:
-            self._transcripts.stop()
-        if self._context_control is not None:
-            self._context_control.stop()
-        if self._failures_control is not None:
-            self._failures_control.stop()
+        controls = (self._context_control, self._failures_control)
+        for part in (self._services, self._traces, self._transcripts, *controls):
+            if part is not None:
+                part.stop()
 
     @property
     def can_pause(self) -> bool:
@@ -322,23 +347,23 @@ class LateTabs(QObject):
 
     @Slot()
     def show_traces(self) -> None:
-        self._tabs.setCurrentIndex(1)
+        self._tabs.setCurrentIndex(_TRACES)
 
     @Slot()
     def show_activity(self) -> None:
-        self._tabs.setCurrentIndex(2)
+        self._tabs.setCurrentIndex(_ACTIVITY)
 
     @Slot()
     def show_doctor(self) -> None:
-        self._tabs.setCurrentIndex(3)
+        self._tabs.setCurrentIndex(_DOCTOR)
 
     @Slot()
     def show_transcripts(self) -> None:
-        self._tabs.setCurrentIndex(4)
+        self._tabs.setCurrentIndex(_TRANSCRIPTS)
 
     @Slot()
     def show_context(self) -> None:
-        self._tabs.setCurrentIndex(5)
+        self._tabs.setCurrentIndex(_CONTEXT)
 
     @Slot()
     def show_failures(self) -> None:
@@ -362,7 +387,7 @@ class LateTabs(QObject):
     @Slot()
     def show_agent_jobs(self) -> None:
         """What the agent of the shown home says of its own background jobs."""
-        if self._session is None or self._transcripts is None:
+        if self._session is None or not self.is_built:
             return
         from reverie.ui.transcripts.jobs_dialog import JobsDialog
 
