@@ -182,6 +182,19 @@ def test_directories_whose_names_collide_are_all_shown_and_share_one_memory(make
     assert len(contents.workspaces()) == 1
 
 
+def test_two_directories_that_transcripts_tell_for_one_name_are_both_shown(maker: ClaudeHomeMaker) -> None:
+    maker.session("/a/b", 1)
+    maker.session("/a-b", 2)
+    home = maker.home()
+    assert [each.path for each in home.contents().projects] == [str(maker.directory("/a/b"))]
+    for source in home.sources():
+        home.source_title(source)
+    contents = home.contents()
+    assert [each.path for each in contents.projects] == ["/a-b", "/a/b"]
+    assert "share one memory" in contents.problems[0]
+    assert {each.id for each in contents.workspaces()} == {session_id(1), session_id(2)}
+
+
 def test_all_worktrees_are_one_project_with_the_memory_of_the_repository(maker: ClaudeHomeMaker) -> None:
     repository = maker.repository("shop")
     tree = maker.worktree(repository, "shop-fix")
