@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_text
 from reverie.errors import Ambiguous, StoreError
-from reverie.homes.loki_names import STORE, memory_root
+from reverie.homes.loki_names import STORE, memory_elsewhere, memory_root
 
 if TYPE_CHECKING:
     from reverie.cli.session import Session
@@ -132,7 +132,7 @@ def _resolve(session: Session) -> int:
             "Which episode, and what mended it?", choices=(), next_step="Give --episode ID and --text TEXT."
         )
     parts = open_parts(project, session.profile, session.clock)
-    memory = parts.home.root / "memory"
+    memory = memory_elsewhere(project, os.environ) or parts.home.root / "memory"
     for _day, path in episode_files(memory):
         episode = episode_of(read_object(path, []) or {})
         if episode.id != arguments.episode:

@@ -49,11 +49,12 @@ class FoundHome:
     of_project: bool = False
 
 
-def _loki_home(root: Path, cache: Path | None, _user: User | None) -> Home:
+def _loki_home(root: Path, cache: Path | None, user: User | None) -> Home:
     from reverie.homes.loki import LokiHome, claude_home  # late, as below
 
     store = loki_names.store_of(root) or root
-    return LokiHome(store, claude=claude_home(os.environ, Path.home()), cache=cache)
+    memory = None if user is None else loki_names.memory_elsewhere(store.parent, user.env)
+    return LokiHome(store, claude=claude_home(os.environ, Path.home()), cache=cache, memory=memory)
 
 
 def _codex_home(root: Path, cache: Path | None, user: User | None) -> Home:

@@ -11,6 +11,7 @@ Failure: as `homes.base` says; an odd record hides no other.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -71,12 +72,22 @@ class LokiHome(PlainHome):
     kind = KIND
     caps = CAPS
 
-    def __init__(self, root: Path, *, claude: Path | None = None, cache: Path | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        claude: Path | None = None,
+        cache: Path | None = None,
+        memory: Path | None = None,
+    ) -> None:
         """`claude`: the home of Claude Code, whose transcripts the store points to. `cache`: where the copy
-        of a database may lie; without it none is read."""
+        of a database may lie; without it none is read. `memory`: the memory root that the agent's environment
+        names (sheet section 1)."""
         super().__init__(root)
         self._claude = claude
         self._cache = cache
+        self._own = root / "memory"
+        self._memory = memory or self._own
 
     @property
     def project(self) -> Path:
@@ -226,16 +237,19 @@ class LokiHome(PlainHome):
     @property
     def memory(self) -> Path:
         """The memory root."""
-        return self._root / "memory"
+        return self._memory
 
     def namespaces(self) -> tuple[str, ...]:
         """The folders that repeat the tree of memories."""
         return namespaces(self.memory)
 
     def _memory_root(self) -> ScopeRoot:
-        return ScopeRoot(
-            Scope.PROJECT, "project/memory", self.memory, "project/memory:", without=HOUSEKEEPING
-        )
+        key = "project/memory"
+        if self.memory != self._own:
+            # Another place has other memories: history and marks of the store's own are not theirs.
+            name = str(self.memory).encode("utf-8", "surrogateescape")
+            key = f"project/@{hashlib.sha256(name).hexdigest()[:16]}"
+        return ScopeRoot(Scope.PROJECT, key, self.memory, f"{key}:", without=HOUSEKEEPING)
 
 
 def _nowhere(scope: Scope, title: str) -> ScopeUnavailable:

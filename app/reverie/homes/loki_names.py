@@ -40,7 +40,13 @@ def store_of(directory: Path) -> Path | None:
 
 def memory_root(project: Path, env: Mapping[str, str]) -> Path:
     """Where the agent keeps a project's memories under this environment; it need not exist."""
-    return project / (env.get("LOKI_MEMORY_BASE_PATH") or f"{STORE}/memory")
+    return memory_elsewhere(project, env) or project / STORE / "memory"
+
+
+def memory_elsewhere(project: Path, env: Mapping[str, str]) -> Path | None:
+    """The memory root that this environment names, if it does; a relative one is meant from the project."""
+    named = env.get("LOKI_MEMORY_BASE_PATH")
+    return Path(os.path.normpath(project / named)) if named else None
 
 
 def indexed_projects(home_dir: Path) -> tuple[Path, ...]:

@@ -119,14 +119,14 @@ class FirstLook(QObject):
 def first_names(homes: tuple[Path, ...], workspace: str) -> MemoryTree:
     """The names at the place where the window begins; nothing where no home is found. Blocks. Raises
     `MendableError`."""
-    from reverie.homes.discovery import discover, open_home
+    from reverie.homes.discovery import User, discover, open_home
 
     path = next(iter(homes), None)
     if path is None:
         path = next((found.root for found in discover(os.environ, Path.home())), None)
     if path is None:
         return EMPTY
-    home = open_home(path)
+    home = open_home(path, None, User(os.environ, Path.home()))
     context = home.context(workspace_id=_beginning(home, workspace))
     scopes = {scope: _names(home, context, scope) for scope in Scope}
     return build_tree(_Names(scopes, home.companions(context)), names_only=True, closed=True)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from helpers.battery import run_here
+from helpers.benches import Time
 from helpers.context_homes import DAY, view_at
 from helpers.loki_home import NOON, LokiMaker, error
+from reverie.compose import open_parts
 from reverie.context.words import reason
 from reverie.failures.lessons import retrieve
 from reverie.homes.loki import LokiHome
+from reverie.profile import Profile
+from reverie.services.hand_edits import HandEdits
 
 
 @pytest.fixture
@@ -54,3 +60,31 @@ def test_the_switch_is_said(maker: LokiMaker, monkeypatch: pytest.MonkeyPatch) -
     home = LokiHome(maker.store)
     part = view_at(home, home.context(), NOON).parts[0]
     assert (part.text, part.notes) == ("", ("lessons-off",))
+
+
+def test_a_memory_root_that_the_environment_names_is_everywhere_the_same_one(
+    maker: LokiMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere, own = tmp_path / "shared", maker.memory.joinpath("note.md")
+    shutil.copytree(maker.memory, elsewhere)
+    own.write_text("of the project\n")
+    (elsewhere / "note.md").write_text("shared\n")
+    monkeypatch.setenv("LOKI_MEMORY_BASE_PATH", str(elsewhere))
+    for path in maker.memory.rglob("*.json"):
+        path.unlink()
+    block = retrieve(elsewhere, now_ms=NOON).block
+    _code, told, _err = run_here(maker.project, tmp_path / "profile", "context", now=NOON)
+    assert "no 4" in block
+    assert "no 4" in told
+    parts = open_parts(maker.project, Profile.under(tmp_path / "profile"), Time(NOON))
+    edits, context = HandEdits(parts), parts.home.context()
+    read = edits.read(context, "/memories/project/note.md")
+    assert read.content == "shared\n"
+    undo = edits.delete(context, "/memories/project/note.md")
+    assert not (elsewhere / "note.md").exists()
+    edits.undo(undo)
+    assert (elsewhere / "note.md").read_text() == "shared\n"
+    assert own.read_text() == "of the project\n"
+    monkeypatch.setenv("LOKI_MEMORY_BASE_PATH", ".loki/memory")
+    usual = open_parts(maker.project, parts.profile, Time(NOON)).home.roots()
+    assert [(root.key, root.directory) for root in usual] == [("project/memory", maker.memory)]
