@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -28,11 +29,14 @@ from reverie.files.atomic import atomic_write
 from reverie.files.beside_lock import lock_beside
 from reverie.homes.loki_names import STORE, memory_root, safe_name
 from reverie.homes.loki_records import LATEST_MS, read_object
+from reverie.homes.reading import read_regular
 
 AGENT = "reverie"
 _GOAL_CHARS = 500
 _ACTION_CHARS = 100
 _ACTIONS = 100
+_CONFIG_BYTES = 1 << 20
+_SWITCHED_OFF = re.compile(r"""\s*(?:export\s+)?TELEMETRY_DISABLED=(["']?)true\1\s*(?:#.*)?""")
 _DERIVED_WAIT_S = 2.0
 """A hook must not hold up its agent for what can be derived again."""
 
@@ -86,7 +90,8 @@ def record(
     places = places_of(project, home_dir)
     entry, attached = None, None
     if is_on(env):
-        entry, attached = _entry(project, failure, places, env, now_ms, problems)
+        captures = wants_capture(env, home_dir)
+        entry, attached = _entry(project, failure, places, now_ms, problems, captures=captures)
     memory = memory_root(project, env)
     episode = _episode(failure, entry, places, now_ms)
     path = _store(memory, episode)
@@ -110,23 +115,34 @@ def capture(project: Path, raw: Mapping[str, Any], places: Places, now_ms: int) 
     return directory / name
 
 
-def wants_capture(env: Mapping[str, str]) -> bool:
-    """Whether the environment lets crash records be written (formats/loki.md section 10, the switches that
-    say no)."""
+def wants_capture(env: Mapping[str, str], home_dir: Path) -> bool:
+    """Whether environment and user let crash records be written (formats/loki.md section 10, the switches
+    that say no). `home_dir`: the user's directory."""
     return not (
         env.get("LOKI_TELEMETRY") == "off"
         or env.get("LOKI_TELEMETRY_DISABLED") == "true"
         or env.get("DO_NOT_TRACK") == "1"
+        or _user_says_no(home_dir / STORE / "config")
     )
+
+
+def _user_says_no(config: Path) -> bool:
+    """Whether the user's own settings, lines as of a shell, switch collecting off."""
+    try:
+        lines = read_regular(config, _CONFIG_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return False
+    return any(_SWITCHED_OFF.fullmatch(line) for line in lines)
 
 
 def _entry(
     project: Path,
     failure: Failure,
     places: Places,
-    env: Mapping[str, str],
     now_ms: int,
     problems: list[str],
+    *,
+    captures: bool,
 ) -> tuple[dict[str, str], Path | None]:
     """The error entry, and the crash record it is made of."""
     directory = project / STORE / "crash"
@@ -141,7 +157,7 @@ def _entry(
     entry = error_entry(found, phase, failure.exit_code)
     if path is None or raw is None or found is None or found == minimal():
         return entry, path if found is not None else None
-    if path.resolve().parent != directory.resolve() and wants_capture(env):
+    if path.resolve().parent != directory.resolve() and captures:
         try:
             path = capture(project, raw, places, now_ms)
         except MendableError as error:

@@ -158,15 +158,27 @@ def test_a_crash_from_elsewhere_is_kept_scrubbed(maker: LokiMaker) -> None:
 
 
 @pytest.mark.parametrize(
-    "env", [{"LOKI_TELEMETRY": "off"}, {"LOKI_TELEMETRY_DISABLED": "true"}, {"DO_NOT_TRACK": "1"}]
+    ("env", "config", "written"),
+    [
+        ({"LOKI_TELEMETRY": "off"}, "", False),
+        ({"LOKI_TELEMETRY_DISABLED": "true"}, "", False),
+        ({"DO_NOT_TRACK": "1"}, "", False),
+        ({}, "TELEMETRY_DISABLED=true\n", False),
+        ({"LOKI_TELEMETRY": "on"}, "A=1\nexport TELEMETRY_DISABLED='true' # mine\n", False),
+        ({}, "# TELEMETRY_DISABLED=true\nTELEMETRY_DISABLED=false\nNOT_TELEMETRY_DISABLED=true\n", True),
+        ({"LOKI_TELEMETRY": "on", "DO_NOT_TRACK": "0"}, "", True),
+    ],
 )
 def test_where_collecting_is_off_no_crash_is_written_but_the_loop_closes(
-    env: dict[str, str], maker: LokiMaker
+    env: dict[str, str], config: str, written: bool, maker: LokiMaker
 ) -> None:
+    user = maker.project.parent / ".loki"
+    user.mkdir()
+    (user / "config").write_text(config)
     given = maker.project / "crash.json"
     given.write_text('{"error_class": "Boom"}')
     done = recorded(maker, env, crash=given)
-    assert not (maker.store / "crash").exists()
+    assert (maker.store / "crash").exists() is written
     assert done.entry is not None
     assert done.entry["type"] == "Boom"
 
