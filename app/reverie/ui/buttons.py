@@ -20,6 +20,7 @@ class FitPushButton(QPushButton):
         self.say(text)
 
     def say(self, text: str, tip: str = "") -> None:
+        """Another text; `tip` is shown where it stands whole."""
         self._whole = text
         self.setAccessibleName(text)
         self.setToolTip(tip)

@@ -105,6 +105,8 @@ class CrashReporter(QObject):
         self._posted.connect(self._soon.start)
 
     def install(self) -> None:
+        """From now on it hears of what nobody caught: in any thread, in a finaliser, and Qt's own
+        messages."""
         sys.excepthook = self.hook
         threading.excepthook = self._thread_hook
         sys.unraisablehook = self._unraisable_hook

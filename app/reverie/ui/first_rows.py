@@ -49,11 +49,13 @@ class FirstRows(QAbstractItemModel):
         self._scopes: tuple[Node, ...] = ()
 
     def show_tree(self, tree: MemoryTree) -> None:
+        """Only the scopes and what stands directly in them."""
         self.beginResetModel()
         self._scopes = tree.root.children
         self.endResetModel()
 
     def look(self, index: QModelIndex | QPersistentModelIndex) -> RowLook:
+        """The same look that the tree gives the row later."""
         return plain_look(self._node(index).data)
 
     def index(

@@ -72,6 +72,7 @@ class HistoryKeeper(QObject):
         self._lane.submit("mark as seen", work, done=self._on_marked)
 
     def close(self) -> None:
+        """Nothing more is begun; what is under way ends by itself."""
         self._closed = True
 
     def _catch_up(self) -> None:

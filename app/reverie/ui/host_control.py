@@ -77,6 +77,7 @@ class HostControl(QObject):
         self.changed.emit(home_id)
 
     def is_paused(self, home_id: str) -> bool:
+        """Whether a person paused the services of this home."""
         return home_id in self._paused
 
     def status(self, home_id: str) -> HostStatus | None:

@@ -61,6 +61,7 @@ class JobControl:
             self._stirred(self._id)
 
     def collect(self) -> tuple[Any, ...]:
+        """What was reported since the last time; the window's side calls it."""
         with self._lock:
             values, self._values = tuple(self._values), []
         return values
@@ -293,9 +294,11 @@ class Lanes:
     consolidator: Lane
 
     def all(self) -> tuple[Lane, ...]:
+        """Every thread of the window."""
         return (self.scan, self.history, self.consolidator)
 
     def busy(self) -> bool:
+        """Whether anything is at work on any of them."""
         return any(lane.busy for lane in self.all())
 
 

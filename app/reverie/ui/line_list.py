@@ -28,6 +28,7 @@ class LineModel(NodeModel):
     """Values, one a row. Subclasses say what one looks like."""
 
     def look(self, value: Any) -> TwoLines:
+        """What a row shows of its value."""
         raise NotImplementedError
 
     def spoken(self, value: Any) -> str:
@@ -35,9 +36,11 @@ class LineModel(NodeModel):
         raise NotImplementedError
 
     def tooltip(self, value: Any) -> str:
+        """The tool tip of a row; empty for none."""
         raise NotImplementedError
 
     def value(self, node: Node, role: int) -> Any:
+        """As `NodeModel.value`, out of `look`, `spoken` and `tooltip`."""
         if role == TwoLineDelegate.ROLE:
             return self.look(node.data)
         if role == VALUE:

@@ -63,6 +63,7 @@ class NodeModel(QAbstractItemModel):
         return node.key if role == int(Qt.ItemDataRole.DisplayRole) else None
 
     def node_flags(self, node: Node) -> Qt.ItemFlag:
+        """What a row can do; more for one that holds others."""
         return BRANCH_FLAGS if node.children else LEAF_FLAGS
 
     # Trees
@@ -85,6 +86,7 @@ class NodeModel(QAbstractItemModel):
         self.endResetModel()
 
     def node(self, index: AnyIndex) -> Node | None:
+        """The node of a row; None for the root and for an index that is no more."""
         row = self._rows.get(index.internalId()) if index.isValid() else None
         return row.node if row is not None else None
 

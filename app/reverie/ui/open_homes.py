@@ -71,6 +71,7 @@ class OpenHomes(QObject):
         return tuple(self._nodes.values())
 
     def session(self, home_id: str) -> HomeSession | None:
+        """The session of a home that is open; None where it is not."""
         return self._sessions.get(home_id)
 
     def discover(self) -> None:

@@ -86,4 +86,5 @@ class PartTab(TabPage):
         outer.addWidget(self.splitter, 1)
 
     def turn_to(self, page: QWidget) -> None:
+        """The page below the rows: a part, or why there is none."""
         self._pages.setCurrentWidget(page)

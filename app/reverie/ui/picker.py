@@ -213,6 +213,7 @@ class Picker(QTreeView):
         self._quiet = False
 
     def place(self, index: AnyIndex) -> Place | None:
+        """What a row stands for; None for no row."""
         node = self.places.node(index)
         return node.data if node is not None else None
 

@@ -195,16 +195,19 @@ class EnginePage(SettingsPage):
     # Testing
 
     def testing(self, name: str) -> None:
+        """A test of this model is under way."""
         self._testing = True
         self.results.say([("", self.tr("Asking {model}…").format(model=name))])
         self._judge()
 
     def tested(self, lines: Sequence[ProbeLine]) -> None:
+        """What each step of the test said."""
         self._testing = False
         self.results.say([(line.state, line.sentence) for line in lines])
         self._judge()
 
     def test_failed(self, sentence: str) -> None:
+        """The test could not be made."""
         self._testing = False
         self.results.say([("fail", sentence)])
         self._judge()

@@ -336,6 +336,7 @@ class ProvidersPage(SettingsPage):
         self._judge()
 
     def find_failed(self, sentence: str) -> None:
+        """The search for local servers broke off."""
         self.look.setEnabled(True)
         self.found_hint.say(sentence)
 

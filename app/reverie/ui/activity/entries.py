@@ -39,6 +39,7 @@ class DecisionFilter:
     text: str = ""
 
     def takes(self, decision: Decision) -> bool:
+        """Whether the filter shows this decision; one that is of no workspace belongs to each."""
         entry = decision.entry
         if self.workspace_id is not None and entry.workspace_id not in (None, self.workspace_id):
             return False

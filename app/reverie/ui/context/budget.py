@@ -29,6 +29,7 @@ class BudgetGauge(QWidget):
         return gauge_text(self.gauge)
 
     def show_gauge(self, gauge: Gauge) -> None:
+        """The same figures again draw nothing."""
         if gauge != self.gauge:
             self.gauge = gauge
             self.setAccessibleName(self.text)

@@ -75,6 +75,7 @@ class MessageBar(QWidget):
         return tuple(self._buttons)
 
     def button(self, key: str) -> FitPushButton:
+        """The button of this key among those that are shown."""
         return self._buttons[key]
 
     def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
@@ -95,6 +96,7 @@ class MessageBar(QWidget):
         self.say(str(error), tone="bad", buttons=buttons)
 
     def clear(self) -> None:
+        """Nothing to say: it takes no room."""
         self.hide()
         self._text.say("")
         self._make_buttons(())

@@ -52,15 +52,19 @@ class Buffers(QObject):
         self.wanted: FileRef | None = None
 
     def all(self) -> tuple[OpenFile, ...]:
+        """Every open file."""
         return tuple(self._files.values())
 
     def unsaved(self) -> tuple[OpenFile, ...]:
+        """Those with text that is not on disk."""
         return tuple(file for file in self._files.values() if file.buffer.modified)
 
     def get(self, ref: FileRef) -> OpenFile | None:
+        """The file if it is open."""
         return self._files.get(ref)
 
     def set_theme(self, theme: Theme) -> None:
+        """Colours of the open texts; undo steps and unsaved marks stay as they are."""
         self._theme = theme
         for file in self._files.values():
             file.set_theme(theme)
@@ -193,6 +197,7 @@ class Buffers(QObject):
         session.lanes.scan.submit("save", work, done=done, failed=failed, cancelled=cancelled)
 
     def keep_mine(self, file: OpenFile) -> None:
+        """A person decides for the text in the editor: the next save replaces the version that was shown."""
         file.buffer = state.kept_mine(file.buffer)
         file.recheck()
         self.changed.emit(file)
@@ -213,6 +218,7 @@ class Buffers(QObject):
             self.changed.emit(file)
 
     def take_theirs(self, file: OpenFile) -> None:
+        """A person decides for the disk; one undo brings the own text back."""
         before = file.buffer
         file.buffer, effect = state.taken_theirs(before)
         if effect == "follow":

@@ -38,11 +38,13 @@ class Choices:
     # What is taken
 
     def hunk_taken(self, group: ReviewGroup, file: ReviewFile, index: int) -> bool:
+        """Whether this hunk is applied as things stand."""
         if group.index in self.selection.rejected_groups:
             return False
         return index not in self.selection.rejected_hunks.get(file.path, frozenset())
 
     def file_taken(self, group: ReviewGroup, file: ReviewFile) -> Taken:
+        """`all`, `some` or `none` of its hunks; a file with words of a person counts as taken."""
         if group.index in self.selection.rejected_groups:
             return "none"
         if file.path in self.selection.edited_files:
@@ -50,6 +52,7 @@ class Choices:
         return _sum(self.hunk_taken(group, file, hunk.index) for hunk in file.hunks)
 
     def group_taken(self, group: ReviewGroup) -> Taken:
+        """`all`, `some` or `none` of its files."""
         states = {self.file_taken(group, file) for file in group.files}
         return states.pop() if len(states) == 1 else "some"
 
@@ -86,16 +89,19 @@ class Choices:
     # Taking and leaving
 
     def take_group(self, group: ReviewGroup, taken: bool) -> None:
+        """Take or leave a group; taking it takes every hunk of it."""
         if taken:
             for file in group.files:
                 self._take_hunks(file, True)
         self.selection = self.selection.with_group(group.index, accepted=taken)
 
     def take_file(self, group: ReviewGroup, file: ReviewFile, taken: bool) -> None:
+        """Take or leave a file; its group counts as chosen one by one then."""
         self._revive(group)
         self._take_hunks(file, taken)
 
     def take_hunk(self, group: ReviewGroup, file: ReviewFile, index: int, taken: bool) -> None:
+        """Take or leave one hunk; its group counts as chosen one by one then."""
         self._revive(group)
         self.selection = self.selection.with_hunk(file.path, index, accepted=taken)
 

@@ -30,6 +30,7 @@ class DiffView(QPlainTextEdit):
         self._colours = _Highlighter(self.document(), theme_of(self.palette()))
 
     def show_diff(self, text: str) -> None:
+        """A unified diff; what is above the limit is said to be cut."""
         # The first line names the file twice; whoever shows a diff has said which file it is.
         if text.startswith("diff --git "):
             text = text.partition("\n")[2]

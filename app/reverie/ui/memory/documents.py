@@ -80,6 +80,7 @@ class OpenFile(QObject):
             self._highlighter = MarkdownHighlighter(self.document, theme)
 
     def set_theme(self, theme: Theme) -> None:
+        """Other colours; that is no edit."""
         if self._highlighter is not None:
             modified = self.document.isModified()
             self._highlighter.set_theme(theme)

@@ -101,6 +101,7 @@ class DraftKeeper(QObject):
         return self._made
 
     def set_session(self, session: HomeSession) -> None:
+        """Drafts of this home's files are kept through this session from now on."""
         self._workbenches[session.info.id] = session.workbench
 
     def adopt(self, ref: FileRef, name: str) -> None:

@@ -161,6 +161,7 @@ class DraftOffers(QObject):
         self._pane.draft.clear()
 
     def show_dialog(self, name: str = "") -> None:
+        """The drafts of the home, the one with this name selected."""
         if self.dialog is None:
             from reverie.ui.memory.drafts_dialog import DraftsDialog
 

@@ -52,6 +52,7 @@ class EditorControl(QObject):
         return self.pane.file
 
     def set_session(self, session: HomeSession | None) -> None:
+        """Another home, or none: the pane shows no file; unsaved text stays in memory."""
         self._session, self._update = session, None
         self.pane.view.set_session(session)
         self.close()
@@ -63,6 +64,7 @@ class EditorControl(QObject):
             self.buffers.follow(self._session, update)
 
     def read_again(self) -> None:
+        """Everything that is open, once more from disk."""
         if self._session is not None:
             self.buffers.reread(self._session)
 
@@ -139,6 +141,7 @@ class EditorControl(QObject):
     # Deciding
 
     def save(self) -> None:
+        """Write the shown file; where a person has to decide first, `undecided()` says so."""
         file = self.pane.file
         if file is not None and (file.buffer.modified or file.buffer.banner):
             if file.buffer.banner == "conflict":
@@ -150,6 +153,7 @@ class EditorControl(QObject):
             self.buffers.save(file)
 
     def save_all(self) -> None:
+        """Write every open file with unsaved text."""
         for file in self.buffers.unsaved():
             self.buffers.save(file)
 

@@ -33,10 +33,12 @@ class FileRef:
 
     @classmethod
     def memory(cls, home: str, root_key: str, rel: str) -> FileRef:
+        """A memory, by the root it lies in."""
         return cls(home, root_key, rel)
 
     @classmethod
     def companion(cls, home: str, path: Path) -> FileRef:
+        """A file that the agent loads beside its memories, by its path."""
         return cls(home, "companion", str(path))
 
 

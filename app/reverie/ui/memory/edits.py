@@ -43,6 +43,7 @@ class Edits(QObject):
         return self._undos[-1][1] if self._undos else None
 
     def create(self, session: HomeSession, context: ScopeContext, asked: NewMemory) -> None:
+        """A new memory with its description and template; `created` or `failed` says what came of it."""
         workbench, path = session.workbench, asked.path
 
         def work(_control: JobControl) -> FileText:
@@ -71,6 +72,7 @@ class Edits(QObject):
         self._submit(session, "read the templates", work, done)
 
     def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
+        """Move a memory or folder; `renamed` or `failed`."""
         workbench = session.workbench
 
         def work(_control: JobControl) -> Undo:
@@ -83,6 +85,7 @@ class Edits(QObject):
         self._submit(session, "rename a memory", work, done)
 
     def delete(self, session: HomeSession, context: ScopeContext, path: str) -> None:
+        """Delete a memory or folder; `deleted` or `failed`."""
         workbench = session.workbench
 
         def work(_control: JobControl) -> Undo:
@@ -95,6 +98,7 @@ class Edits(QObject):
         self._submit(session, "delete a memory", work, done)
 
     def pin(self, session: HomeSession, context: ScopeContext, paths: Sequence[str], pinned: bool) -> None:
+        """Pin or unpin, several as one; `pinned` or `failed`."""
         workbench, chosen = session.workbench, tuple(paths)
 
         def work(_control: JobControl) -> Undo:

@@ -59,6 +59,7 @@ class FooterControl(QObject):
         self.jobs.cancelled.connect(self._on_cancelled)
 
     def set_session(self, session: HomeSession | None) -> None:
+        """Another home, or none: dialogs of the last one are closed."""
         self._session = session
         self._available = False
         self._choice = None
@@ -138,6 +139,7 @@ class FooterControl(QObject):
     # Running
 
     def run(self, *, dry_run: bool, engine: str = AUTO) -> None:
+        """Begin a consolidation of the shown context; nothing happens where one cannot begin."""
         session = self._session
         if self.obstacle or session is None or session.context is None:
             return

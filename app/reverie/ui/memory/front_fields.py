@@ -41,11 +41,14 @@ class FieldOwner(Protocol):
     @property
     def no_text(self) -> str: ...
 
-    def removal_of(self, name: str) -> str: ...
+    def removal_of(self, name: str) -> str:
+        """What the cross of this key says to a screen reader and as a tool tip."""
 
-    def change(self, path: Path, value: str) -> None: ...
+    def change(self, path: Path, value: str) -> None:
+        """The value was edited; one undo step."""
 
-    def drop(self, path: Path) -> None: ...
+    def drop(self, path: Path) -> None:
+        """The key shall go from the front matter."""
 
 
 class Field:
@@ -81,6 +84,7 @@ class Field:
         return isinstance(self.editor, LinesEdit) or not _is_long(entry)
 
     def show_entry(self, entry: FrontEntry, read_only: bool, absent: bool) -> None:
+        """Show what stands in the text now; where it is the same, the cursor stays."""
         value = entry.raw if entry.text is None else entry.text
         self._ending = "\n" if entry.text is not None and value.endswith("\n") else ""
         self.editor.show_value(value.removesuffix("\n"))

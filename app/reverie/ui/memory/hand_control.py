@@ -64,6 +64,7 @@ class HandControl(QObject):
     # What a person asks for
 
     def new_memory(self) -> None:
+        """Ask for path, description and template in the selected folder, and create it."""
         place = self._place_now()
         if place is None:
             return
@@ -156,6 +157,7 @@ class HandControl(QObject):
         self.edits.apply(session, "move memories", job, partial(self.moved, not_followed=not_followed))
 
     def delete_selected(self) -> None:
+        """Delete what is selected, several as one; the bar offers to take it back."""
         place, paths = self._place_now(), self._selected_paths()
         if place is None or not paths:
             return
@@ -182,6 +184,7 @@ class HandControl(QObject):
         self._tab.situation_changed.emit()  # the action's check mark waits for the sidecar, too
 
     def copy_path(self) -> None:
+        """The memory paths of what is selected, one a line."""
         paths = [path for data in self._tab.tree.selected_rows() if (path := path_of(data))]
         if paths:
             QGuiApplication.clipboard().setText("\n".join(paths))

@@ -163,6 +163,7 @@ class RunPanel(QWidget):
         return [review] if run.outcome == "held" else []
 
     def reverted(self, result: RevertView) -> None:
+        """What came of taking a run back; conflicts are named one by one."""
         self._live.hide()
         self._run_id = result.run_id
         if not result.conflicts:
@@ -175,6 +176,7 @@ class RunPanel(QWidget):
         self.result.say(text, tone="warn")
 
     def failed(self, error: MendableError) -> None:
+        """The run could not begin or broke off."""
         self._live.hide()
         self.result.say_error(error)
 

@@ -25,6 +25,7 @@ class RunFilter:
     text: str = ""
 
     def takes(self, run: RunSummary) -> bool:
+        """Whether the filter shows this run."""
         return _is_shown(run, self.show) and self.text.casefold().strip() in _searched(run)
 
 

@@ -46,6 +46,7 @@ class SideControl(QObject, Generic[Window]):
             self.window.close()
 
     def make(self) -> Window:
+        """A new window, connected; called at the first use."""
         raise NotImplementedError
 
     @property
@@ -68,10 +69,12 @@ class SideControl(QObject, Generic[Window]):
         return self.window
 
     def say_done(self, undo: Undo, sentence: str) -> None:
+        """A change was made: offer to take it back."""
         if self._back is not None:
             self._back.offer(undo, sentence)
 
     def say_failed(self, error: MendableError) -> None:
+        """A change was not made."""
         if self.window is not None:
             self.window.message.say_error(error)
 

@@ -134,6 +134,7 @@ class MemoryTreeModel(NodeModel):
         return QModelIndex()
 
     def file_at(self, path: str) -> FileData | None:
+        """The memory with this path, if it is listed."""
         node = self.memory_tree.files.get(path)
         return node.data if node is not None else None
 

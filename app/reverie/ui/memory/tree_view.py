@@ -108,10 +108,12 @@ class MemoryTreeView(QTreeView):
             self._order.sort_key = key
 
     def data_at(self, index: AnyIndex) -> RowData | None:
+        """What a row stands for; None for no row."""
         node = self._memory.node(index)
         return node.data if node is not None else None
 
     def current_data(self) -> RowData | None:
+        """What the current row stands for; None for none."""
         return self.data_at(self.currentIndex())
 
     def selected_rows(self) -> tuple[RowData, ...]:

@@ -123,6 +123,7 @@ class TraceFeed(QObject):
         return self._lane
 
     def cancel(self, group: str) -> None:
+        """What the jobs of this group find is not wanted any more."""
         if self._lane is not None:
             self._lane.abandon(group)
 

@@ -219,6 +219,7 @@ class TraceList(SearchedTable):
         )
 
     def show_lines(self, lines: Sequence[Listed]) -> None:
+        """Rows change by what differs; the selection stays, at first the newest is selected."""
         first = not self.model.lines
         self.model.show_lines(lines)
         if first and self.narrowed.rowCount() and not self.view.currentIndex().isValid():
@@ -231,6 +232,7 @@ class TraceList(SearchedTable):
         self.view.selectionModel().setCurrentIndex(self.narrowed.index(row, 0), how)
 
     def select_id(self, trace_id: str) -> bool:
+        """Whether the trace is among those shown, and selected now."""
         for row, line in enumerate(self.shown):
             if line.row.id == trace_id:
                 self.select(row)

@@ -76,6 +76,7 @@ class RawModel(QAbstractItemModel):
         self.endResetModel()
 
     def node_at(self, index: Index) -> Node | None:
+        """The part of the document that a row shows; None for no row."""
         item = self._item(index)
         return item.node if item is not None else None
 

@@ -81,9 +81,11 @@ class ReaderText(QPlainTextEdit):
         return self._messages[-1].number + 1 if self._messages else 0
 
     def holds(self, number: int) -> bool:
+        """Whether the entry of this number is among those read so far."""
         return bool(self._messages) and self.first <= number < self.end
 
     def message(self, number: int) -> Message:
+        """The entry of this number; it must be held."""
         return self._messages[number - self.first]
 
     def show_messages(self, messages: Sequence[Message]) -> None:
@@ -152,6 +154,7 @@ class ReaderText(QPlainTextEdit):
     # Folding
 
     def is_unfolded(self, message: Message) -> bool:
+        """Whether it shows its whole text now, by its kind and what a person folded."""
         if not message.folded:
             return message.number not in self._folded
         return message.number in self._unfolded or (self._all and message.number not in self._folded)
@@ -163,6 +166,7 @@ class ReaderText(QPlainTextEdit):
         self.toggled.emit(number)
 
     def unfold(self, number: int) -> None:
+        """Show the whole text of an entry."""
         message = self.message(number)
         if not self.is_unfolded(message):
             self._set_unfolded(message, True)

@@ -121,6 +121,7 @@ class SourceModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(rows[0], 0), self.index(rows[-1], len(self._heads) - 1))
 
     def forget(self) -> None:
+        """Another home: nothing is known of its transcripts yet."""
         self._told.clear()
         self.show_sources(())
 

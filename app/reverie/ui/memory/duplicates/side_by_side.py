@@ -39,6 +39,7 @@ class SideBySide(QWidget):
         return self._rows
 
     def show_rows(self, rows: Sequence[Row]) -> None:
+        """The two sides of each row beside each other; what differs is tinted."""
         self._rows = tuple(rows)
         self.left.show_sides([(row.left, row.same) for row in rows])
         self.right.show_sides([(row.right, row.same) for row in rows])

@@ -180,6 +180,7 @@ class OrphansPage(QWidget):
                 self.stores.setCurrentRow(row)
 
     def show_text(self, text: FileText) -> None:
+        """The text of the selected file, if it still is the one that was asked for; cut where it is long."""
         if text.path == self._file:
             cut = text.content[:_SHOWN_CHARS]
             self.text.setPlainText(visible_lines(cut.removeprefix("\ufeff")))
@@ -197,6 +198,7 @@ class OrphansPage(QWidget):
         return path if isinstance(path, str) else None
 
     def target_name(self) -> str:
+        """Where a merge would go, in words."""
         path = self.target_path
         if not path:
             return words.scope_name(Scope.GLOBAL)
