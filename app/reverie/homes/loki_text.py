@@ -17,6 +17,7 @@ from typing import Any
 from reverie.homes import loki_unsaid
 from reverie.homes.loki_records import (
     ANTI_PATTERN,
+    count_of,
     episode_of,
     moment,
     number_of,
@@ -96,7 +97,7 @@ def _episode(record: Any) -> Iterator[str]:
         ("Commit", episode.git_commit),
         ("Tokens", f"{episode.tokens:,}" if episode.tokens else ""),
         ("Importance", f"{episode.importance:g}"),
-        ("Read", f"{episode.access_count} times" if episode.access_count else "never"),
+        ("Read", _times(episode.access_count)),
         ("Last read", _moment(episode.last_accessed) if episode.last_accessed is not None else ""),
         ("Record", episode.id),
     )
@@ -148,6 +149,10 @@ def _is_anti(record: dict[str, Any]) -> bool:
     return record.get("category") == ANTI_PATTERN or "what_fails" in record
 
 
+def _times(count: int) -> str:
+    return "never" if not count else "once" if count == 1 else f"{count:,} times"
+
+
 def _said(record: dict[str, Any]) -> str:
     keys = ("pattern", "incorrect_approach", "correct_approach", "what_fails", "why", "prevention")
     return "\n".join(" ".join(text_of(record.get(key)).lower().split()) for key in keys)
@@ -170,7 +175,7 @@ def _pattern(record: dict[str, Any], note: str) -> Iterator[str]:
         ("When", "; ".join(texts_of(record.get("conditions")))),
         ("Category", text_of(record.get("category"))),
         ("Confidence", f"{number_of(confidence, 0.5):.0%}" if confidence is not None else ""),
-        ("Used", f"{number_of(record.get('usage_count'), 0):g} times"),
+        ("Used", _times(count_of(record.get("usage_count")))),
         ("Last used", _when(record.get("last_used"))),
         ("From", ", ".join(texts_of(record.get("source_episodes")))),
         ("Links", "; ".join(links)),

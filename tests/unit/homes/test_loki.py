@@ -211,6 +211,7 @@ def test_an_episode_is_told_in_words() -> None:
         ({"access_count": -3}, "- Read: never"),
         ({"access_count": "many"}, "- Read: never"),
         ({"access_count": None}, "- Read: never"),
+        ({"access_count": 1}, "- Read: once"),
         ({"access_count": 2}, "- Read: 2 times"),
         ({"access_count": True, "last_accessed": "never"}, "- Read: never"),
         ({"files_read": None, "context": {"files_involved": ["b.py"]}}, "- b.py"),
@@ -248,6 +249,7 @@ def test_patterns_say_what_to_do_and_which_say_the_same(maker: LokiMaker) -> Non
     assert lines.index("# Anti-patterns") > lines.index("## The same id again")
     assert "- Do not: collect all rows" in lines
     assert "## Stream tables" in lines, "whatever is null in it"
+    assert "- Used: never" in lines
     assert "- Links: supports sem-2" in lines
     assert text.count("## Avoid: IterationError") == 3
     assert text.count("*Says the same as 1 more below.*") == 1
