@@ -14,13 +14,12 @@ from difflib import SequenceMatcher
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines `[start, start + len(removed))` of the text before give way to `added`, which stand from
-    `after_start` on in the text after. Both empty: the hunk stands for the file itself (`dream.review`)."""
+    """Lines `[start, start + len(removed))` of the text before give way to `added`. Both empty: the hunk
+    stands for the file itself (`dream.review`)."""
 
     index: int
     start: int
     removed: tuple[str, ...]
-    after_start: int
     added: tuple[str, ...]
 
 
@@ -36,7 +35,6 @@ def split_hunks(before: str, after: str) -> tuple[Hunk, ...]:
             index,
             lead + old_start,
             tuple(old[lead + old_start : lead + old_end]),
-            lead + new_start,
             tuple(new[lead + new_start : lead + new_end]),
         )
         for index, (_tag, old_start, old_end, new_start, new_end) in enumerate(changed)

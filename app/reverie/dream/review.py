@@ -249,7 +249,7 @@ def _reviewed_file(
 
 
 def _bare_hunk() -> Hunk:
-    return Hunk(0, 0, (), 0, ())
+    return Hunk(0, 0, (), ())
 
 
 def _effect(file: ReviewedFile, selection: Selection) -> dict[str, str | None]:
