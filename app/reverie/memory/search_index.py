@@ -147,7 +147,7 @@ class _Finder:
         self._limits = limits
         self._where, self._values = _conditions(query, limits)
         # The newest rows that hold something, one more than are worth ranking.
-        self._newest_with: dict[str, tuple[int, ...]] = {}
+        self._newest_with: dict[str, list[int]] = {}
 
     def find(self) -> tuple[Doc, ...]:
         count = -1 if self._query.regex else self._limits.count
@@ -177,14 +177,14 @@ class _Finder:
         """Whether more notes hold it than are worth ranking."""
         return len(self._newest(match)) > _COMMON
 
-    def _newest(self, match: str) -> tuple[int, ...]:
+    def _newest(self, match: str) -> list[int]:
         # To gather what the beginning of a word may become is dear: what was found is not looked for again.
         if match not in self._newest_with:
             rows = self._connection.execute(
                 "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
                 (match, _COMMON + 1),
             )
-            self._newest_with[match] = tuple(id_ for (id_,) in rows)
+            self._newest_with[match] = [id_ for (id_,) in rows.fetchall()]
         return self._newest_with[match]
 
     def _relevance(self, match: str) -> dict[int, float]:
@@ -212,7 +212,7 @@ class _Finder:
         rows = self._rows(ordered[: 2 * count])
         rest = ordered[2 * count :]
         if rest and len(rows) >= count:
-            last = sorted((self._score(row, relevance) for row in rows), reverse=True)[count - 1]
+            last = sorted((score for score, _row in self._scored(rows, relevance)), reverse=True)[count - 1]
             rest = [id_ for id_ in rest if relevance.get(id_, 0.0) + _FRESH >= last]
         return [*rows, *self._rows(rest)] if rest else rows
 
@@ -239,14 +239,18 @@ class _Finder:
 
     def _ranked(self, rows: Iterable[Row], relevance: Relevance) -> tuple[Doc, ...]:
         ordered = sorted(
-            (-self._score(row, relevance), row[1:4], row) for row in {row[0]: row for row in rows}.values()
+            (-score, row[1:4], row)
+            for score, row in self._scored({row[0]: row for row in rows}.values(), relevance)
         )
         kept = ordered if self._query.regex else ordered[: self._limits.count]
         return tuple(_doc(row, round(-score, 4)) for score, _key, row in kept)
 
-    def _score(self, row: Row, relevance: Relevance) -> float:
-        age_ns = max(0, self._limits.now_ns - row[5])
-        return relevance.get(row[0], 0.0) + _FRESH / (1 + age_ns / (_FADING_DAYS * _DAY_NS))
+    def _scored(self, rows: Iterable[Row], relevance: Relevance) -> list[tuple[float, Row]]:
+        now_ns, fading_ns, of = self._limits.now_ns, _FADING_DAYS * _DAY_NS, relevance.get
+        return [
+            (of(row[0], 0.0) + _FRESH / (1 + (now_ns - row[5]) / fading_ns if row[5] < now_ns else 1), row)
+            for row in rows
+        ]
 
 
 def _conditions(query: Query, limits: Limits) -> tuple[str, tuple[Any, ...]]:

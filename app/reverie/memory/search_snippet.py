@@ -66,7 +66,8 @@ def _cut(text: str, start: int, end: int, hits: Ranges) -> Snippet:
     shown = even if lead else even.lstrip()
     skipped = len(even) - len(shown) - len(lead)
     # Each run leaves its first character: where the others begin, and how many there are.
-    gaps = [(run.start() + 1, more) for run in _SPACE.finditer(window) if (more := len(run[0]) - 1)]
+    runs = _SPACE.finditer(window) if len(even) < len(window) else ()
+    gaps = [(run.start() + 1, more) for run in runs if (more := len(run[0]) - 1)]
 
     def place(at: int) -> int:
         gone = sum(max(0, min(more, at - start - first)) for first, more in gaps) if gaps else 0
