@@ -302,6 +302,7 @@ class Actions(QObject):
         super().__init__(window)
         self._icons = icons
         self._made: dict[str, QAction] = {}
+        self._now: Situation | None = None
         for spec in ACTIONS:
             action = QAction(translated(spec.text), window)
             action.setObjectName(spec.id)
@@ -322,8 +323,10 @@ class Actions(QObject):
 
     def follow(self, now: Situation) -> None:
         """Enable what is possible now."""
-        for spec in ACTIONS:
-            self._made[spec.id].setEnabled(spec.rule(now))
+        if now != self._now:
+            self._now = now
+            for spec in ACTIONS:
+                self._made[spec.id].setEnabled(spec.rule(now))
         self._made["memory.pin"].setChecked(now.pinned)
 
     def update_icons(self) -> None:

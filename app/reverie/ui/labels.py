@@ -19,7 +19,7 @@ class WrapLabel(QLabel):
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         # A layout asks for the same few widths again and again; breaking lines is most of what it does then.
-        self._heights: dict[tuple[str, str, int], int] = {}
+        self._heights: dict[tuple[str, int], int] = {}
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
@@ -34,7 +34,9 @@ class WrapLabel(QLabel):
             self.setText(shown)
 
     def heightForWidth(self, width: int) -> int:
-        return self._lines_height(width) + self._frame_height()
+        margins = self.contentsMargins()
+        height = self._lines_height(width - margins.left() - margins.right())
+        return height + margins.top() + margins.bottom()
 
     def sizeHint(self) -> QSize:
         margins = self.contentsMargins()
@@ -57,6 +59,8 @@ class WrapLabel(QLabel):
         layout.draw(painter, QPointF(area.left(), top), [], QRectF(event.rect()))
 
     def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.FontChange:
+            self._heights.clear()
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self.updateGeometry()
@@ -66,15 +70,14 @@ class WrapLabel(QLabel):
         return margins.top() + margins.bottom()
 
     def _lines_height(self, width: int) -> int:
-        margins, font = self.contentsMargins(), self.font()
-        inner = max(1, width - margins.left() - margins.right())
-        key = self.text(), font.key(), inner
-        if key not in self._heights:
+        key = self.text(), width
+        found = self._heights.get(key)
+        if found is None:
             if len(self._heights) >= _MOST_HEIGHTS:
                 self._heights.clear()
-            lines = round(self._layout(inner).boundingRect().height() + 0.49)
-            self._heights[key] = max(QFontMetrics(font).height(), lines)
-        return self._heights[key]
+            lines = round(self._layout(max(1, width)).boundingRect().height() + 0.49)
+            found = self._heights[key] = max(QFontMetrics(self.font()).height(), lines)
+        return found
 
     def _formats(self) -> list[QTextLayout.FormatRange]:
         """Colours of parts of the text; none here."""

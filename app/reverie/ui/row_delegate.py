@@ -47,7 +47,7 @@ class RowDelegate(QStyledItemDelegate):
             return
         painter.save()
         painter.setClipRect(option.rect)
-        self._draw(painter, option, look, _Colours(option, look, on_window=self._on_window))
+        self._draw(painter, option, look, _colours(option, look, on_window=self._on_window))
         painter.restore()
 
     def _draw(
@@ -131,18 +131,33 @@ class RowDelegate(QStyledItemDelegate):
         return self._use_width[key]
 
 
+def _colours(option: QStyleOptionViewItem, look: RowLook, *, on_window: bool) -> _Colours:
+    """Few kinds of rows are drawn many times."""
+    palette, state = option.palette, option.state.value & _STATES
+    key = palette.cacheKey(), state, look.quiet, on_window
+    found = _known_colours.get(key)
+    if found is None:
+        if len(_known_colours) >= _MOST_COLOURS:
+            _known_colours.clear()
+        found = _known_colours[key] = _Colours(palette, state, quiet=look.quiet, on_window=on_window)
+    return found
+
+
+_ACTIVE = QStyle.StateFlag.State_Active.value
+_SELECTED = QStyle.StateFlag.State_Selected.value
+_ENABLED = QStyle.StateFlag.State_Enabled.value
+_STATES = _ACTIVE | _SELECTED | _ENABLED
+_MOST_COLOURS = 128
+_known_colours: dict[tuple[int, int, bool, bool], _Colours] = {}
+
+
 class _Colours:
     """The row's colours on its own background, selected or not."""
 
-    def __init__(self, option: QStyleOptionViewItem, look: RowLook, *, on_window: bool) -> None:
-        palette = option.palette
+    def __init__(self, palette: QPalette, state: int, *, quiet: bool, on_window: bool) -> None:
         theme = theme_of(palette)
-        group = (
-            QPalette.ColorGroup.Active
-            if option.state & QStyle.StateFlag.State_Active
-            else QPalette.ColorGroup.Inactive
-        )
-        if option.state & QStyle.StateFlag.State_Selected:
+        group = QPalette.ColorGroup.Active if state & _ACTIVE else QPalette.ColorGroup.Inactive
+        if state & _SELECTED:
             back = palette.color(group, QPalette.ColorRole.Highlight)
             text = readable(palette.color(group, QPalette.ColorRole.HighlightedText), back)
             self.name = text
@@ -153,11 +168,11 @@ class _Colours:
         else:
             role = QPalette.ColorRole.WindowText if on_window else QPalette.ColorRole.Text
             self.dim = theme.dim_window if on_window else theme.dim
-            self.name = self.dim if look.quiet else palette.color(group, role)
+            self.name = self.dim if quiet else palette.color(group, role)
             self.sign = self.dim
             self.accent = theme.accent
             self.warn = theme.warn
-            if not option.state & QStyle.StateFlag.State_Enabled and not on_window:
+            if not state & _ENABLED and not on_window:
                 self.name = self.accent = self.warn = self.dim
 
 

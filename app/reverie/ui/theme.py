@@ -117,13 +117,25 @@ def dimmed(text: QColor, background: QColor) -> QColor:
 
 def theme_of(palette: QPalette) -> Theme:
     """The theme of a widget's palette."""
-    group = QPalette.ColorGroup.Active
-    return _theme(
-        palette.color(group, QPalette.ColorRole.Base).rgb(),
-        palette.color(group, QPalette.ColorRole.Window).rgb(),
-        palette.color(group, QPalette.ColorRole.Text).rgb(),
-        palette.color(group, QPalette.ColorRole.WindowText).rgb(),
-    )
+    key = palette.cacheKey()
+    found = _themes.get(key)
+    if found is None:
+        if len(_themes) >= _MOST_THEMES:
+            _themes.clear()
+        group = QPalette.ColorGroup.Active
+        found = _themes[key] = _theme(
+            palette.color(group, QPalette.ColorRole.Base).rgb(),
+            palette.color(group, QPalette.ColorRole.Window).rgb(),
+            palette.color(group, QPalette.ColorRole.Text).rgb(),
+            palette.color(group, QPalette.ColorRole.WindowText).rgb(),
+        )
+    return found
+
+
+# By `QPalette.cacheKey`, which another palette never has: asking a palette for four colours takes longer than
+# most of what is then done with them.
+_themes: dict[int, Theme] = {}
+_MOST_THEMES = 64
 
 
 @lru_cache(maxsize=8)

@@ -106,10 +106,14 @@ class TwoToneLabel(WrapLabel):
         self._main = 0
         self._note = ""
         self._tone: Tone = "plain"
+        self._said: tuple[str, str, str, Tone] | None = None
         self.setFont(tabular(self.font()))
 
     def say_parts(self, lead: str, main: str, note: str, tone: Tone = "plain") -> None:
         """`lead` and `main` in the text colour (or the tone's), `note` dim; empty parts take no room."""
+        if (lead, main, note, tone) == self._said:
+            return
+        self._said = (lead, main, note, tone)
         head = f"{visible(lead)}: " if lead else ""
         self._main = len(head) + len(visible(main))
         self._heights.clear()  # the same text may be parted elsewhere
