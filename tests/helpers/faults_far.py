@@ -138,7 +138,7 @@ class _Person:
 
 def slow(room: Room) -> None:
     """Each look takes its time: everything works, it only takes longer."""
-    pace = 0.03 if room.full else 0.002
+    pace = 0.01 if room.full else 0.002
     with _far(room) as disk:
         before = room.memories()
         began, first = time.monotonic(), disk.pace(pace)
