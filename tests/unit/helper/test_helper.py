@@ -285,3 +285,26 @@ def test_an_answer_that_cannot_be_sent_is_a_bug_and_keeps_nobody_waiting(
     assert frame is not None
     assert frame[:2] == ("bug", 7)
     assert "pickle" in frame[2]
+
+
+class Unkillable:
+    """A process that waits in the kernel for a disk which does not answer."""
+
+    stdin = io.BytesIO()
+
+    def poll(self) -> None:
+        return None
+
+    def kill(self) -> None:
+        """As in vain as it is there."""
+
+    def wait(self, timeout: float) -> None:
+        raise subprocess.TimeoutExpired("helper", timeout)
+
+
+def test_a_helper_that_cannot_even_be_killed_holds_nobody_up(expect_log: Callable[..., None]) -> None:
+    expect_log("did not end", logger="reverie.helper", count=None)
+    helper = Helper()
+    helper._process = Unkillable()  # type: ignore[assignment]
+    helper.stop()
+    assert helper.pid is None
