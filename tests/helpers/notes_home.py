@@ -15,6 +15,12 @@ from reverie.profile import Profile
 from reverie.services.parts import HomeKey, HomeParts
 from reverie.settings import load_settings
 
+SECTIONS = (
+    *("Session Title", "Current State", "Task specification", "Files and Functions", "Workflow"),
+    *("Errors & Corrections", "Codebase and System Documentation", "Learnings", "Key results", "Worklog"),
+)
+"""The headings of the agent's own template, in its order."""
+
 FOLDER = "-home-dev-shop"
 
 

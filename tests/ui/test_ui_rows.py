@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.ui.rows import Insert, Move, Node, Remove, find, shared, steps
+from reverie.ui.rows import Insert, Move, Node, Remove, shared, steps
 
 KEYS = st.lists(st.integers(0, 30).map(str), unique=True, max_size=20)
 
@@ -60,11 +60,3 @@ def test_a_node_that_says_the_same_is_the_same_object() -> None:
     assert shared(parent, "p", "data", (leaf,)) is parent
     assert shared(parent, "p", "other", (leaf,)) is not parent
     assert shared(parent, "p", "data", (Node("x", 1),)) is not parent
-
-
-def test_a_node_is_found_by_its_keys() -> None:
-    tree = Node("", None, (Node("a", 1, (Node("b", 2),)),))
-    found = find(tree, ("a", "b"))
-    assert found is not None
-    assert found.data == 2
-    assert find(tree, ("a", "c")) is None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ui_nodes import find
 from ui_values import file, listing, project_view, unavailable, view
 
 from reverie.homes.listing import Companion
@@ -21,7 +22,7 @@ from reverie.ui.memory.tree_nodes import (
     path_keys,
     path_of,
 )
-from reverie.ui.rows import Node, find
+from reverie.ui.rows import Node
 
 SEGMENT = st.text(st.sampled_from("ab.é\U0001f600"), min_size=1, max_size=3).filter(
     lambda segment: not segment.startswith(".")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QPersistentModelIndex
+from ui_nodes import find
 from ui_values import NOW, file, project_view
 from ui_windows import ACME, Windows
 
@@ -25,7 +26,7 @@ from reverie.ui.memory.tree_nodes import (
     path_of,
 )
 from reverie.ui.memory.tree_view import MemoryTreeView
-from reverie.ui.rows import Node, find
+from reverie.ui.rows import Node
 
 P = "/memories/project"
 

@@ -56,11 +56,6 @@ class ProbeReport:
 
     steps: tuple[ProbeStep, ...]
 
-    @property
-    def usable(self) -> bool:
-        """Whether a run could use the model (streaming is a comfort, not a need)."""
-        return all(step.state == "pass" for step in self.steps if step.name != "streaming")
-
 
 async def probe(provider: Provider, *, limit_s: float = 60) -> ProbeReport:
     """Ask `provider` to call one tool. What a person can mend ends up in the steps, not in an exception."""

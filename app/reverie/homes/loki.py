@@ -20,7 +20,7 @@ from typing import Any
 
 from reverie.homes.agents import Essence, RootChange, StatusLine
 from reverie.homes.listing import HomeContents, Project, Source, WatchedPlace
-from reverie.homes.loki_names import KIND, STORE, namespaces
+from reverie.homes.loki_names import KIND, STORE
 from reverie.homes.loki_records import moment, read_object, text_of
 from reverie.homes.loki_shelf import AntiPatternRecords, essence, followed
 from reverie.homes.loki_text import rendered
@@ -238,10 +238,6 @@ class LokiHome(PlainHome):
     def memory(self) -> Path:
         """The memory root."""
         return self._memory
-
-    def namespaces(self) -> tuple[str, ...]:
-        """The folders that repeat the tree of memories."""
-        return namespaces(self.memory)
 
     def _memory_root(self) -> ScopeRoot:
         key = "project/memory"

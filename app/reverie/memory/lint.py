@@ -94,11 +94,6 @@ def lint(
     return tuple(sorted(_bounded(found), key=lambda each: each.line))
 
 
-def is_marked(findings: Iterable[LintFinding]) -> bool:
-    """Whether a row deserves a mark: notes alone do not, or half of all rows would wear one."""
-    return any(each.severity != "note" for each in findings)
-
-
 def _about_the_file(data: bytes, size: int, caps: Caps, unseen_reason: str) -> Iterator[LintFinding]:
     if unseen_reason:
         yield LintFinding("over-cap", "warning", 0, f"The agent does not see this file: {unseen_reason}.")

@@ -13,10 +13,6 @@ from reverie.agent.prompting import prompt_words
 from reverie.errors import MendableError
 from reverie.files.rooted import RootedDirectory
 
-SECTIONS = (
-    *("Session Title", "Current State", "Task specification", "Files and Functions", "Workflow"),
-    *("Errors & Corrections", "Codebase and System Documentation", "Learnings", "Key results", "Worklog"),
-)
 _OWN_BYTES = 256 << 10
 
 

@@ -192,10 +192,6 @@ def _same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _overtaken(rel: str) -> Conflict:
     return Conflict(
         f"{rel} was not changed:",

@@ -37,17 +37,6 @@ def shared(previous: Node | None, key: str, data: Any, children: tuple[Node, ...
     return Node(key, data, children)
 
 
-def find(root: Node, keys: Sequence[str]) -> Node | None:
-    """The node reached by a path of keys, or None."""
-    node = root
-    for key in keys:
-        child = next((child for child in node.children if child.key == key), None)
-        if child is None:
-            return None
-        node = child
-    return node
-
-
 @dataclass(frozen=True, slots=True)
 class Remove:
     """Rows first..last go."""

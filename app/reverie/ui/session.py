@@ -16,7 +16,6 @@ everything.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from reverie.files.watch import Watcher, WatchState
     from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
 
-log = logging.getLogger("reverie.session")
 RETRY_MS = 3000
 
 

@@ -21,7 +21,6 @@ Picture = Callable[..., None]
 Wait = Callable[[str, Callable[[], bool]], None]
 
 _CWD = "/projects/shop"
-_START = 1_786_000_000
 _ASKED = (
     ("Fix the login test", "make test", "1 failed: test_login", 2, "The token ran out; it lives longer now."),
     ("Add a page for returns", "npm run build", "built in 2.1 s", 0, "The page is there, with its form."),

@@ -475,7 +475,6 @@ def test_namespaces_are_folders_that_repeat_the_tree(maker: LokiMaker) -> None:
     maker.everything()
     maker.file("memory/learnings/note.md", "x")
     assert namespaces(maker.memory) == ("shop",)
-    assert opened(maker).namespaces() == ("shop",)
     assert memory_root(Path("/p"), {"LOKI_MEMORY_BASE_PATH": "/shared"}) == Path("/shared")
     assert memory_root(Path("/p"), {"LOKI_MEMORY_BASE_PATH": ""}) == Path("/p/.loki/memory")
 

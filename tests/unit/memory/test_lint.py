@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.homes.scopes import Caps
-from reverie.memory.lint import SHOWN_OF_A_KIND, LintFinding, is_marked, lint
+from reverie.memory.lint import SHOWN_OF_A_KIND, LintFinding, lint
 from reverie.memory.lint_phrases import instruction_lines
 
 CAPS = Caps(
@@ -159,11 +159,6 @@ def test_why_the_agent_does_not_see_it_is_said_once() -> None:
     found = lint(b"x" * 2000, CAPS, unseen_reason="it is beyond the first 10 files of its scope", rel="a.py")
     assert [each.kind for each in found] == ["over-cap"]
     assert "beyond the first 10" in found[0].sentence
-
-
-def test_notes_alone_make_no_mark() -> None:
-    assert not is_marked(lint(b"plain\n", CAPS))
-    assert is_marked(lint(b"a\0b", CAPS))
 
 
 def test_a_file_that_is_no_prose_needs_no_description() -> None:

@@ -7,10 +7,11 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.notes_home import SECTIONS
 from reverie.notes.material import as_json, newest
 from reverie.notes.rules import filled, found_in
 from reverie.notes.sections import over_limits, parse_sections, structure_break
-from reverie.notes.template import SECTIONS, default_template
+from reverie.notes.template import default_template
 from reverie.transcripts.reading import Message, MessageKind, Speaker, ToolUse
 from reverie.writer.rules import corrections
 

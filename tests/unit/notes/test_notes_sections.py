@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.notes_home import SECTIONS
 from reverie.notes.sections import (
     is_template,
     over_limits,
@@ -17,7 +18,7 @@ from reverie.notes.sections import (
     rough_tokens,
     structure_break,
 )
-from reverie.notes.template import SECTIONS, current_template, default_template
+from reverie.notes.template import current_template, default_template
 
 TEMPLATE = default_template()
 

@@ -172,8 +172,3 @@ def taken_theirs(buffer: Buffer) -> tuple[Buffer, Effect]:
 def moved(buffer: Buffer, ref: FileRef, address: Address) -> Buffer:
     """The file was renamed by us."""
     return replace(buffer, ref=ref, address=address)
-
-
-def unsaved(buffer: Buffer) -> bool:
-    """Closing it would lose typed text."""
-    return buffer.modified

@@ -41,5 +41,6 @@ def headline(finding: LintFinding) -> str:
 
 
 def is_marked(findings: Sequence[LintFinding]) -> bool:
-    """Whether a row of the tree wears a mark for them: for notes alone it does not."""
+    """Whether a row of the tree wears a mark for them: not for notes alone, or half of all rows would wear
+    one."""
     return any(finding.severity != "note" for finding in findings)
