@@ -85,7 +85,14 @@ class Busy(MendableError):
     reason = "busy"
 
 
+_AWAY = ("The disk or the network share below it is gone.", "Connect it again, then try again.")
 _NEXT_STEPS = {
+    # Not every system knows all of them.
+    **{
+        getattr(errno, name): _AWAY
+        for name in ("ESTALE", "ENOTCONN", "ETIMEDOUT", "EHOSTDOWN", "EHOSTUNREACH", "ENODEV")
+        if hasattr(errno, name)
+    },
     errno.ENOSPC: ("The disk is full.", "Free some space and try again."),
     errno.EDQUOT: ("The disk quota is used up.", "Free some space and try again."),
     errno.EFBIG: ("The file size limit of this process is reached.", "Raise the limit and try again."),

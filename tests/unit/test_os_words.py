@@ -1,0 +1,26 @@
+"""What the system refuses is told in words: why, and what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from reverie.errors import mendable_from_os
+
+
+@pytest.mark.parametrize("name", ["ESTALE", "ENOTCONN", "ETIMEDOUT", "EHOSTDOWN"])
+def test_a_share_that_is_gone_is_to_be_connected_again(name: str) -> None:
+    code = getattr(errno, name, None)
+    if code is None:
+        pytest.skip("this system does not know it")
+    error = mendable_from_os(OSError(code, os.strerror(code)), "It was not saved.")
+    assert "gone" in error.cause
+    assert "Connect it again" in error.next_step
+
+
+def test_what_is_not_known_is_told_as_the_system_says_it() -> None:
+    error = mendable_from_os(OSError(errno.ELOOP, "Too many levels"), "It was not read.")
+    assert error.cause == "The system says: Too many levels."
+    assert error.next_step
