@@ -25,8 +25,10 @@ from reverie.homes.loki_records import (
     anti_patterns_of,
     episode_days,
     episode_files,
-    episode_of,
+    errors_of,
     files_of_day,
+    moment,
+    phase_of,
     read_object,
     read_record,
     text_of,
@@ -120,7 +122,8 @@ def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: 
     now_ms = min(now_ms, LATEST_MS)
     problems: list[str] = []
     lessons = lessons_in(memory, now_ms, problems)
-    lessons = tuple(replace(each, injected=place < MOST_LESSONS) for place, each in enumerate(lessons))
+    told = (replace(each, injected=True) for each in lessons[:MOST_LESSONS])
+    lessons = (*told, *lessons[MOST_LESSONS:])
     priors = _priors(memory, f"{goal} {phase}", problems)
     return Retrieved(lessons, priors, block_of(lessons, priors), tuple(problems))
 
@@ -148,10 +151,14 @@ def all_lessons(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson,
 
 def _newest_first(found: list[Lesson]) -> tuple[Lesson, ...]:
     found.sort(key=lambda each: (each.at is not None, each.at or 0), reverse=True)
+    names = [each.fingerprint for each in found]
     counts: dict[str, int] = {}
-    for each in found:
-        counts[each.fingerprint] = counts.get(each.fingerprint, 0) + 1
-    return tuple(replace(each, seen=counts[each.fingerprint] if each.fingerprint else 1) for each in found)
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return tuple(
+        replace(each, seen=counts[name]) if name and counts[name] > 1 else each
+        for name, each in zip(names, found, strict=True)
+    )
 
 
 def block_of(lessons: tuple[Lesson, ...], priors: tuple[str, ...]) -> str:
@@ -180,22 +187,12 @@ def _in_window(memory: Path, now_ms: int) -> list[Path]:
 def _lessons_of(path: Path, record: dict[str, Any], now_ms: int) -> list[Lesson]:
     if record.get("outcome") != "failure":
         return []
-    episode = episode_of(record)
     # The agent takes an episode without a date for one of this moment.
-    at = now_ms * 1000 if not record.get("timestamp") else episode.at
+    at = moment(record["timestamp"]) if record.get("timestamp") else now_ms * 1000
+    id_, task_id, phase = text_of(record.get("id")), text_of(record.get("task_id")), phase_of(record)
     return [
-        Lesson(
-            each.type,
-            each.message,
-            each.resolution,
-            at,
-            episode.id,
-            episode.task_id,
-            episode.phase,
-            path,
-            each.index,
-        )
-        for each in episode.errors
+        Lesson(each.type, each.message, each.resolution, at, id_, task_id, phase, path, each.index)
+        for each in errors_of(record)
     ]
 
 

@@ -135,8 +135,7 @@ class Episode:
 
 def episode_of(record: dict[str, Any]) -> Episode:
     """A record's fields under any of the names its writers gave them."""
-    context = record.get("context")
-    context = context if isinstance(context, dict) else {}
+    context = _context_of(record)
     read = record.get("files_read")
     return Episode(
         id=text_of(record.get("id")),
@@ -144,7 +143,7 @@ def episode_of(record: dict[str, Any]) -> Episode:
         at=moment(record.get("timestamp")),
         when=text_of(record.get("timestamp")),
         outcome=text_of(record.get("outcome", "success")),
-        phase=text_of(context.get("phase")) or text_of(record.get("phase")),
+        phase=phase_of(record),
         goal=text_of(context.get("goal")) or text_of(record.get("goal")),
         agent=text_of(record.get("agent")),
         duration_s=max(0.0, number_of(record.get("duration_seconds"), 0)),
@@ -160,6 +159,16 @@ def episode_of(record: dict[str, Any]) -> Episode:
         last_accessed=moment(record.get("last_accessed")),
         record=record,
     )
+
+
+def phase_of(record: dict[str, Any]) -> str:
+    """The phase in which an episode ran."""
+    return text_of(_context_of(record).get("phase")) or text_of(record.get("phase"))
+
+
+def _context_of(record: dict[str, Any]) -> dict[str, Any]:
+    found = record.get("context")
+    return found if isinstance(found, dict) else {}
 
 
 def errors_of(record: dict[str, Any]) -> tuple[ErrorEntry, ...]:
@@ -225,10 +234,13 @@ def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...
         for each in patterns_of(patterns)
         if each.get("category") == ANTI_PATTERN
     ]
-    ids = {each.id for each in consolidated if each.id}
-    said = {_said(each) for each in consolidated}
     if isinstance(legacy, dict):
         legacy = legacy.get("anti_patterns", legacy.get("patterns"))
+    listed = objects_of(legacy)
+    if not listed:
+        return tuple(consolidated)
+    ids = {each.id for each in consolidated if each.id}
+    said = {_said(each) for each in consolidated}
     older = (
         AntiPattern(
             text_of(each.get("id")),
@@ -238,7 +250,7 @@ def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...
             legacy=True,
             record=each,
         )
-        for each in objects_of(legacy)
+        for each in listed
     )
     kept = [each for each in older if not (each.id and each.id in ids) and _said(each) not in said]
     return (*kept, *consolidated)
