@@ -35,6 +35,7 @@ SHAPE = "# T\n\nTrace context: x\n\nUser preferences: none\n\n## Task: a\n\nOutc
         f"```\n{json.dumps(GOOD)}\n```",
         f"Well, {json.dumps(GOOD)} is it.",
         f"```json\nnot json\n```\nbut {json.dumps(GOOD)}",
+        f"```json\n[1]\n```\nbut {json.dumps(GOOD)}",
     ],
 )
 def test_an_answer_is_found_in_prose_and_fences(text: str) -> None:

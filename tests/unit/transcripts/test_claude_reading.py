@@ -47,29 +47,31 @@ def test_the_lines_of_one_answer_are_one_message_and_its_calls_get_their_results
         use("t1", "Bash", command="make"),
         use("t2", "Read", file_path="/a"),
         use("t3", "Edit", file_path="/a"),
+        use("t4", "Screenshot"),
         tokens=900,
     )
     chat.results(("t1", "built"))
     chat.results(("t2", None), toolUseResult="Error: gone", is_error=True)
     chat.results(("t3", None))
+    chat.results(("t4", [{"type": "image", "source": {"type": "base64", "data": "A" * 999}}]))
     chat.answer("Done.", tokens=1000)
     messages, reading = read(chat, tmp_path)
     assert told(messages) == [
         ("user", "message", "Build it"),
         ("assistant", "reasoning", "Hm"),
         ("assistant", "message", "First.\n\nSecond."),
-        ("tool", "tool", ""),
-        ("tool", "tool", ""),
-        ("tool", "tool", ""),
+        *[("tool", "tool", "")] * 4,
         ("assistant", "message", "Done."),
     ]
-    first, second, third = (message.tool for message in messages[3:6])
+    first, second, third, fourth = (message.tool for message in messages[3:7])
     assert first is not None
     assert second is not None
     assert third is not None
+    assert fourth is not None
     assert (first.name, json.loads(first.input), first.output) == ("Bash", {"command": "make"}, "built")
     assert (second.output, second.is_error) == ("Error: gone", True)
     assert (third.output, third.is_error) == ("", False), "it answered nothing"
+    assert fourth.output == "[image]"
     assert messages[2].model == "claude-sonnet-4-5"
     assert not any(message.undone for message in messages)
     assert (reading.unknown, reading.broken, reading.half_written) == (0, 0, False)
