@@ -104,10 +104,7 @@ def _index(part: Part | None) -> dict[str, Any]:
             }
             for entry in part.loaded
         ],
-        "skipped": _skipped(part),
-        "totalBytes": part.gauges[0].used,
-        "totalTokens": part.gauges[1].used,
-        "block": part.text,
+        **_around(part),
     }
 
 
@@ -126,6 +123,13 @@ def _hot_set(part: Part | None) -> dict[str, Any]:
             }
             for entry in part.loaded
         ],
+        **_around(part),
+    }
+
+
+def _around(part: Part) -> dict[str, Any]:
+    """What is told of a part beside its items."""
+    return {
         "skipped": _skipped(part),
         "totalBytes": part.gauges[0].used,
         "totalTokens": part.gauges[1].used,

@@ -100,23 +100,8 @@ class Replays:
         data = asyncio.run(_asked(provider, detail.facts, wish, self._clock, cancel, progress))
         dump = dump_of(data)
         facts = facts_of(dump.document)
-        verdict = judge(facts)
-        row = replace(
-            detail.row,
-            kind="replay",
-            started_at=facts.started_at or 0,
-            duration_ms=facts.duration_ms,
-            verdict=verdict.name,
-            sentence=verdict.sentence,
-            evidence=verdict.evidence.sentence(),
-            place=verdict.evidence,
-            attempts=len(facts.attempts),
-            model=facts.model,
-            tokens=facts.input_tokens + facts.output_tokens,
-            size=dump.size,
-            run_id="",
-            damage="",
-        )
+        row = detail.row.judged(dump, facts, judge(facts))
+        row = replace(row, kind="replay", started_at=facts.started_at or 0, run_id="", damage="")
         return TraceDetail(row, dump, facts, timeline_of(facts))
 
 

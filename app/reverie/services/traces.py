@@ -16,7 +16,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,22 @@ class TraceRow:
     own: bool
     run_id: str
     damage: str = ""
+
+    def judged(self, dump: Dump, facts: Facts, verdict: Verdict) -> TraceRow:
+        """The row with what its document says, and what came of it."""
+        return replace(
+            self,
+            duration_ms=facts.duration_ms,
+            verdict=verdict.name,
+            sentence=verdict.sentence,
+            evidence=verdict.evidence.sentence(),
+            place=verdict.evidence,
+            attempts=len(facts.attempts),
+            model=facts.model,
+            tokens=facts.input_tokens + facts.output_tokens,
+            size=dump.size,
+            damage=dump.damage,
+        )
 
     def as_json(self) -> dict[str, Any]:
         """As `reverie traces` lists it."""
@@ -184,30 +200,22 @@ class TraceDesk:
     def _row_of(self, entry: TraceEntry, dump: Dump) -> TraceRow:
         facts = facts_of(dump.document)
         verdict = judge(facts, dump.damage, lost=dump.lost)
-        return TraceRow(
-            id=entry.id,
-            path=entry.path,
-            home=str(self._parts.home.root),
+        row = self._bare(entry, verdict).judged(dump, facts, verdict)
+        return replace(
+            row,
             workspace_id=facts.workspace_id or entry.workspace_id,
             workspace_name=facts.workspace_name,
             kind=facts.kind,
             started_at=facts.started_at if facts.started_at is not None else entry.started_at,
-            duration_ms=facts.duration_ms,
-            verdict=verdict.name,
-            sentence=verdict.sentence,
-            evidence=verdict.evidence.sentence(),
-            place=verdict.evidence,
-            attempts=len(facts.attempts),
-            model=facts.model,
-            tokens=facts.input_tokens + facts.output_tokens,
-            size=dump.size,
-            own=entry.own,
             run_id=facts.run_id,
-            damage=dump.damage,
         )
 
     def _unreadable(self, entry: TraceEntry, error: MendableError) -> TraceRow:
         verdict = Verdict("damaged", str(error), Evidence(quote=error.cause or error.title))
+        return replace(self._bare(entry, verdict), damage=str(error))
+
+    def _bare(self, entry: TraceEntry, verdict: Verdict) -> TraceRow:
+        """What is known of a trace without its document."""
         return TraceRow(
             id=entry.id,
             path=entry.path,
@@ -227,7 +235,6 @@ class TraceDesk:
             size=entry.size,
             own=entry.own,
             run_id="",
-            damage=str(error),
         )
 
 
