@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from pips import in_portions, missing_venv_message, outer_python, pip_for, reaches
 from system_libraries import WINDOW_PACKAGES, debian_packages, libraries_message, qt_misses
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -133,7 +134,9 @@ def must(title: str, command: Sequence[str | Path], advice: str) -> None:
 
 
 def make_venv() -> None:
-    missing = [name for name in ("venv", "ensurepip") if importlib.util.find_spec(name) is None]
+    from_outside = reaches(outer_python())
+    needed = ("venv",) if from_outside else ("venv", "ensurepip")
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
         if can_apt():
@@ -142,16 +145,9 @@ def make_venv() -> None:
             raise Stop(missing_venv_message(missing, package, debian=Path("/etc/debian_version").exists()))
     must(
         "make .venv",
-        [sys.executable, "-m", "venv", "--clear", VENV],
+        [sys.executable, "-m", "venv", "--clear", *(["--without-pip"] if from_outside else []), VENV],
         "The virtual environment could not be made; see the output above.",
     )
-
-
-def missing_venv_message(missing: Sequence[str], package: str, *, debian: bool) -> str:
-    advice = (
-        f"Run: sudo apt-get install -y {package}" if debian else "Install a complete Python and try again."
-    )
-    return f"This Python ({sys.executable}) lacks {' and '.join(missing)}. {advice}"
 
 
 def ensure_packages() -> Path:
@@ -168,15 +164,8 @@ def ensure_packages() -> Path:
     if stamp_file.exists() and stamp_file.read_text(encoding="ascii") == wanted():
         return python
     stamp_file.unlink(missing_ok=True)
-    if subprocess.run([python, "-c", "import pip"], capture_output=True, check=False).returncode != 0:
-        make_venv()
-    pip: list[str | Path] = [python, "-m", "pip", "install", "--no-input", "--compile"]
-    locks = [part for lock in LOCKS for part in ("-r", lock)]
-    must(
-        "install the locked packages",
-        [*pip, "--require-hashes", "--only-binary", ":all:", *locks],
-        "Pip could not install the locked packages; is the network (or your mirror) reachable?",
-    )
+    pip: list[str | Path] = [*pip_for(python), "install", "--no-input", "--compile"]
+    install_locked([*pip, "--no-deps", "--require-hashes", "--only-binary", ":all:"])
     must(
         "install reverie in editable mode",
         # The build backend comes from the lock file too: without isolation pip fetches nothing.
@@ -186,6 +175,14 @@ def ensure_packages() -> Path:
     must("byte-compile", [python, "-m", "compileall", "-q", ROOT / "app"], "A source file does not compile.")
     stamp_file.write_text(wanted(), encoding="ascii")
     return python
+
+
+def install_locked(pip: Sequence[str | Path]) -> None:
+    done = in_portions(LOCKS, lambda file: quietly("install locked packages", [*pip, "-r", file]))
+    for _went_well, sentence in done:
+        say(sentence)
+    if not all(went_well for went_well, _sentence in done):
+        raise Stop("Pip could not install the locked packages; is the network (or your mirror) reachable?")
 
 
 def can_apt() -> bool:

@@ -30,6 +30,7 @@ import dev
 import package_check
 from dev import ROOT, Stop, say
 from icons import PROGRAM_ID
+from pips import pip_for
 
 Words = list[str | Path]
 
@@ -75,7 +76,7 @@ def _same_wheel_from(sdist: Path, built: Path, place: Path) -> None:
     with tarfile.open(sdist) as archive:
         archive.extractall(place / "source", filter="data")
     (source,) = (place / "source").iterdir()
-    pip: Words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    pip: Words = [*pip_for(Path(sys.executable)), "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     dev.must(
         "build the wheel from the sdist",
         [*pip, "-w", place / "again", source],

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import dev
+import pips
 import system_libraries
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -307,6 +308,50 @@ def test_a_python_without_venv_stops_before_anything_is_made(
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     monkeypatch.setattr(dev, "can_apt", lambda: False)
     monkeypatch.setattr(dev, "VENV", tmp_path / "venv")
-    with pytest.raises(dev.Stop, match="lacks venv and ensurepip"):
-        dev.make_venv()
+    for pip_is_new, lacks in ((False, "lacks venv and ensurepip"), (True, "lacks venv\\.")):
+        monkeypatch.setattr(dev, "reaches", lambda _python, new=pip_is_new: new)
+        with pytest.raises(dev.Stop, match=lacks):
+            dev.make_venv()
     assert not (tmp_path / "venv").exists()
+
+
+@pytest.mark.parametrize("pip_is_new", [True, False])
+def test_an_environment_gets_a_pip_only_where_the_one_outside_cannot_reach_it(
+    monkeypatch: pytest.MonkeyPatch, pip_is_new: bool
+) -> None:
+    made: list[list[object]] = []
+    monkeypatch.setattr(dev, "reaches", lambda _python: pip_is_new)
+    monkeypatch.setattr(dev, "must", lambda _title, command, _advice: made.append(command))
+    dev.make_venv()
+    assert ("--without-pip" in made[0]) is pip_is_new
+
+
+@pytest.mark.parametrize(
+    ("works", "ends"),
+    [({"import pip"}, ["-m", "pip"]), ({"--version"}, ["--python", "there"]), (set(), ["-m", "pip"])],
+    ids=["its own", "the one outside", "a new one"],
+)
+def test_the_pip_that_installs_is_one_that_works(
+    monkeypatch: pytest.MonkeyPatch, works: set[str], ends: list[str]
+) -> None:
+    started: list[list[object]] = []
+    monkeypatch.setattr(pips, "_works", lambda command: command[-1] in works)
+    monkeypatch.setattr(pips.subprocess, "run", lambda command, **_: started.append(command))
+    assert pips.pip_for(Path("there"))[-2:] == ends
+    assert bool(started) is not bool(works)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 64])
+def test_the_portions_are_the_lock_files_and_share_no_package(count: int) -> None:
+    texts = pips.portions([lock.read_text(encoding="utf-8") for lock in dev.LOCKS], count)
+    assert 1 <= len(texts) <= min(count, pips.MOST_PORTIONS)
+    found = [re.split(r"^(?=\S)", text, flags=re.MULTILINE)[1:] for text in texts]
+    program, tools = (locked(lock) for lock in dev.LOCKS)
+    assert sorted(entry for entries in found for entry in entries) == sorted({**tools, **program}.values())
+
+
+def test_the_entries_of_a_package_stay_together() -> None:
+    lock = "# head\na==1 ; x < '1' \\\n    --hash=1\na==2 ; x > '1' \\\n    --hash=2\nb==1 \\\n    --hash=3\n"
+    first, second = pips.portions([lock, "b==2 \\\n    --hash=4\n"], 2)
+    assert first == lock.partition("\n")[2].partition("b==")[0]
+    assert second == "b==1 \\\n    --hash=3\n"
