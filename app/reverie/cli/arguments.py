@@ -40,8 +40,9 @@ _WITH_ENGINE = ("consolidate", "sweep", "harvest", "extract")
 _WITH_RUN = ("diff", "revert")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line. Without a command the window opens."""
+def build_parser(first: str = "") -> argparse.ArgumentParser:
+    """The whole command line. Without a command the window opens. `first`: the first word that stands on it;
+    where that is a command no other is looked at, and to build them all takes longer than some commands."""
     common = _common(suppress=True)
     parser = argparse.ArgumentParser(
         prog="reverie",
@@ -54,7 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--offscreen", action="store_true", help="render without a display")
     parser.add_argument("--screenshot", type=Path, metavar="FILE", help="render, save a PNG, exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, help_text in COMMANDS.items():
+    for name, help_text in ({first: COMMANDS[first]} if first in COMMANDS else COMMANDS).items():
         command = commands.add_parser(
             name, help=help_text, description=help_text, parents=[common], allow_abbrev=False
         )

@@ -22,7 +22,7 @@ from reverie.errors import MendableError
 
 def main(argv: Sequence[str]) -> int:
     """Run one invocation; returns the exit code."""
-    arguments = build_parser().parse_args(argv)
+    arguments = build_parser(*argv[:1]).parse_args(argv)
     if arguments.version:
         print_text(__version__)
         return DONE

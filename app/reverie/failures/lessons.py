@@ -227,5 +227,5 @@ def _told(each: AntiPattern) -> str:
 
 def _score(each: AntiPattern, words: list[str]) -> int:
     """What fails counts twice. A word is found inside of others, too, as the agent looks for it."""
-    what, rest = each.what_fails.lower(), (each.why.lower(), each.prevention.lower())
-    return sum(2 * (word in what) + sum(word in text for text in rest) for word in words)
+    what, why, prevention = each.what_fails.lower(), each.why.lower(), each.prevention.lower()
+    return sum(2 * (word in what) + (word in why) + (word in prevention) for word in words)

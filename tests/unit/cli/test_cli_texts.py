@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 import pytest
 
 from helpers.benches import NOW, with_op
 from reverie.cli import answers
-from reverie.cli.arguments import build_parser
+from reverie.cli.arguments import COMMANDS, build_parser
 from reverie.cli.status_text import ago, status_lines
 from reverie.cli.tree_text import tree_lines
 from reverie.clock import DAY_MS, HOUR_MS
@@ -121,3 +122,24 @@ def test_wrong_usage_exits_2(words: list[str]) -> None:
     with pytest.raises(SystemExit) as end:
         build_parser().parse_args(words)
     assert end.value.code == 2
+
+
+def test_a_parser_of_one_command_reads_and_says_what_the_whole_one_does(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    whole = build_parser()
+
+    def said(parser: argparse.ArgumentParser, *words: str) -> tuple[str, str]:
+        with pytest.raises(SystemExit):
+            parser.parse_args(words)
+        return capsys.readouterr()
+
+    for name in COMMANDS:
+        one = build_parser(name)
+        for words in ((name, "--help"), (name, "--unknown"), (name, "--now", "soon")):
+            assert said(one, *words) == said(whole, *words)
+    words = ("search", "retry", "status", "--limit", "3", "--home", "x", "--json")
+    assert build_parser("search").parse_args(words) == whole.parse_args(words)
+    for first in ("", "--home", "bogus", "--help"):
+        assert build_parser(first).format_help() == whole.format_help()
+    assert said(build_parser("bogus"), "bogus", "runs") == said(whole, "bogus", "runs")
