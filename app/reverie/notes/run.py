@@ -35,9 +35,8 @@ from reverie.notes.template import current_template, own_text
 from reverie.notes.tool import NotesDraft
 from reverie.runs.dependencies import RunDependencies
 from reverie.runs.journal import PlannedChange
-from reverie.runs.one_file import OneFileRun
-from reverie.runs.record import SUCCEEDED, Outcome, RunRecord
-from reverie.runs.transaction import LeaseLost
+from reverie.runs.one_file import OneFileEnd, OneFileRun
+from reverie.runs.record import SUCCEEDED, RunRecord
 from reverie.transcripts.reading import Message
 
 FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
@@ -58,18 +57,12 @@ class NotesRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class NotesEnd:
+class NotesEnd(OneFileEnd):
     """How a run ended. `written`: the hash of the notes as the run left them, None where it wrote nothing.
     `too_long`: what is above the limits now."""
 
-    run_id: str
-    outcome: Outcome
-    summary: str
     written: str | None = None
-    reason: str = ""
-    next_step: str = ""
     usage: Mapping[str, int] | None = None
-    document: Mapping[str, Any] | None = None
     too_long: tuple[NotesProblem, ...] = ()
 
     @property
@@ -117,7 +110,7 @@ class NotesRun:
             draft = NotesDraft(self._read, current_template(place.template))
             end = asyncio.run(self._engine.update(self._task(), draft, self._cancel.is_set))
         except MendableError as error:
-            return self._noted(_failed(self._record.id, error))
+            return self._noted(NotesEnd.by_error(self._record.id, error))
         written = self._written(draft, end)
         usage, cost = spent(end.account)
         details = {**self._record.details, **({"costUsd": cost} if usage is not None else {})}
@@ -152,33 +145,23 @@ class NotesRun:
     def _written(self, draft: NotesDraft, end: EngineEnd) -> NotesEnd:
         run_id = self._record.id
         if self._cancel.is_set() or end.outcome == "cancelled":
-            return NotesEnd(run_id, "cancelled", "Cancelled; nothing was changed.", reason="cancelled")
+            return NotesEnd.cancelled(run_id)
         if end.outcome == "time-limit":
-            limit = self._request.time_limit_s
-            return NotesEnd(
-                run_id,
-                "failed",
-                f"The time limit of {limit:g} s was reached; nothing was changed.",
-                reason="timeout",
-                next_step="Choose a faster model, or raise the limit in the settings.",
-            )
+            return NotesEnd.out_of_time(run_id, self._request.time_limit_s)
         if end.error is not None:
-            return _failed(run_id, end.error)
+            return NotesEnd.by_error(run_id, end.error)
         if not draft.changed:
             return NotesEnd(run_id, "unchanged", "Nothing new to note.")
         if not self._still_wanted():
-            return NotesEnd(
-                run_id, "cancelled", "Switched off while it ran; nothing was changed.", reason="disabled"
-            )
+            return NotesEnd.switched_off(run_id)
         try:
             self._file_run.swap(draft, lambda lease: self._write(draft, lease))
-        except LeaseLost as error:
-            return NotesEnd(run_id, "interrupted", str(error), reason=error.reason)
         except MendableError as error:
-            return _failed(run_id, error)
+            return NotesEnd.by_error(run_id, error)
         too_long = over_limits(draft.text)
         summary = "The session notes were updated." + (" They are longer than is read." if too_long else "")
-        return NotesEnd(run_id, "completed", summary, sha256_of_bytes(draft.after), too_long=too_long)
+        after = sha256_of_bytes(draft.after)
+        return NotesEnd(run_id, "completed", summary, written=after, too_long=too_long)
 
     def _write(self, draft: NotesDraft, lease: Lease) -> None:
         if broken := draft.broken:
@@ -284,8 +267,3 @@ def make_private(home: Home, place: NotesPlace) -> None:
         return  # a symlink: the store follows it where it stays inside, and refuses it where it does not
     except OSError as error:
         raise mendable_from_os(error, "The directory of the session notes could not be made.") from error
-
-
-def _failed(run_id: str, error: MendableError) -> NotesEnd:
-    why = " ".join(part for part in (error.title, error.cause) if part)
-    return NotesEnd(run_id, "failed", why, reason=error.reason, next_step=error.next_step)

@@ -15,8 +15,8 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from reverie.errors import Busy, Conflict, MendableError
 from reverie.files.lease import Lease
@@ -31,17 +31,45 @@ LEASE_STEP_S = 0.05
 _SWAPS = 5
 
 
-class RunEnd(Protocol):
-    """What a record says of how a run ended."""
+@dataclass(frozen=True, slots=True)
+class OneFileEnd:
+    """How such a run ended, and what is told of it. `document`: its trace, None where no model was asked."""
 
-    @property
-    def outcome(self) -> Outcome: ...
+    run_id: str
+    outcome: Outcome
+    summary: str
+    reason: str = ""
+    next_step: str = ""
+    document: Mapping[str, Any] | None = None
 
-    @property
-    def summary(self) -> str: ...
+    @classmethod
+    def cancelled(cls, run_id: str) -> Self:
+        """Somebody did not want it any more."""
+        return cls(run_id, "cancelled", "Cancelled; nothing was changed.", reason="cancelled")
 
-    @property
-    def reason(self) -> str: ...
+    @classmethod
+    def switched_off(cls, run_id: str) -> Self:
+        """What it runs for was switched off before it wrote."""
+        return cls(run_id, "cancelled", "Switched off while it ran; nothing was changed.", reason="disabled")
+
+    @classmethod
+    def out_of_time(cls, run_id: str, limit_s: float) -> Self:
+        """The model was too slow."""
+        return cls(
+            run_id,
+            "failed",
+            f"The time limit of {limit_s:g} s was reached; nothing was changed.",
+            reason="timeout",
+            next_step="Choose a faster model, or raise the limit in the settings.",
+        )
+
+    @classmethod
+    def by_error(cls, run_id: str, error: MendableError) -> Self:
+        """It failed; a lost lease interrupts it, and it runs again."""
+        if isinstance(error, LeaseLost):
+            return cls(run_id, "interrupted", str(error), reason=error.reason)
+        why = " ".join(part for part in (error.title, error.cause) if part)
+        return cls(run_id, "failed", why, reason=error.reason, next_step=error.next_step)
 
 
 class OneFileRun:
@@ -110,7 +138,7 @@ class OneFileRun:
             self.record, outcome="completed", ended_at=parts.clock(), summary=summary
         )
 
-    def note(self, end: RunEnd, *, wrote: bool) -> None:
+    def note(self, end: OneFileEnd, *, wrote: bool) -> None:
         """Keep the record; the one of a run that wrote is there already, and gets what it used."""
         with contextlib.suppress(MendableError):
             if wrote:

@@ -29,9 +29,8 @@ from reverie.homes.scopes import ScopeContext
 from reverie.memory.usage import Usage
 from reverie.runs.dependencies import RunDependencies
 from reverie.runs.journal import PlannedChange
-from reverie.runs.one_file import OneFileRun
-from reverie.runs.record import Outcome, RunRecord
-from reverie.runs.transaction import LeaseLost
+from reverie.runs.one_file import OneFileEnd, OneFileRun
+from reverie.runs.record import RunRecord
 from reverie.transcripts.tail import TailEvent
 from reverie.writer.engine import WriterEngine, WriterTask
 from reverie.writer.events import events_of
@@ -59,20 +58,14 @@ class WriterRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class WriterEnd:
-    """How a run ended. `wrote`: the memory file was changed. `document`: its trace, None where no model was
-    asked."""
+class WriterEnd(OneFileEnd):
+    """How a run ended. `wrote`: the memory file was changed. `satisfied`: the model did what its tools ask
+    for, by writing or by saying that there is nothing to write."""
 
-    run_id: str
-    outcome: Outcome
-    summary: str
     wrote: bool = False
     timed_out: bool = False
     satisfied: bool = False
     attempts: int = 0
-    reason: str = ""
-    next_step: str = ""
-    document: Mapping[str, Any] | None = None
 
 
 class WriterRun:
@@ -115,7 +108,7 @@ class WriterRun:
             task = self._task()
             end = asyncio.run(self._engine.write(task, draft, tools, self._cancel.is_set))
         except MendableError as error:
-            return self._noted(_failed(self._record.id, error))
+            return self._noted(WriterEnd.by_error(self._record.id, error))
         written = self._written(draft, tools, end)
         written = replace(
             written,
@@ -168,19 +161,15 @@ class WriterRun:
     def _written(self, draft: Draft, tools: WriterTools, end: EngineEnd) -> WriterEnd:
         run_id = self._record.id
         if self._cancel.is_set() or end.outcome == "cancelled":
-            return WriterEnd(run_id, "cancelled", "Cancelled; nothing was changed.", reason="cancelled")
+            return WriterEnd.cancelled(run_id)
         if not draft.changed:
             return _without_change(run_id, tools, end, self._request.time_limit_s)
         if not self._still_wanted():
-            return WriterEnd(
-                run_id, "cancelled", "Switched off while it ran; nothing was changed.", reason="disabled"
-            )
+            return WriterEnd.switched_off(run_id)
         try:
             self._file_run.swap(draft, lambda lease: self._write(draft, lease))
-        except LeaseLost as error:
-            return WriterEnd(run_id, "interrupted", str(error), reason=error.reason)
         except MendableError as error:
-            return _failed(run_id, error)
+            return WriterEnd.by_error(run_id, error)
         summary = f"{self._request.target.path} was updated."
         if end.outcome == "time-limit":
             summary += " The model then ran out of time."
@@ -252,15 +241,9 @@ class WriterRun:
 def _without_change(run_id: str, tools: WriterTools, end: EngineEnd, limit_s: float) -> WriterEnd:
     """The end of a run that has nothing to write."""
     if end.outcome == "time-limit":
-        return WriterEnd(
-            run_id,
-            "failed",
-            f"The time limit of {limit_s:g} s was reached; nothing was changed.",
-            reason="timeout",
-            next_step="Choose a faster model, or raise the limit in the settings.",
-        )
+        return WriterEnd.out_of_time(run_id, limit_s)
     if end.error is not None:
-        return _failed(run_id, end.error)
+        return WriterEnd.by_error(run_id, end.error)
     if tools.satisfied:
         return WriterEnd(run_id, "unchanged", "Nothing new to remember.")
     return WriterEnd(
@@ -270,11 +253,6 @@ def _without_change(run_id: str, tools: WriterTools, end: EngineEnd, limit_s: fl
         reason="no-write",
         next_step="Look at the trace; a model that cannot call tools is of no use here.",
     )
-
-
-def _failed(run_id: str, error: MendableError) -> WriterEnd:
-    why = " ".join(part for part in (error.title, error.cause) if part)
-    return WriterEnd(run_id, "failed", why, reason=error.reason, next_step=error.next_step)
 
 
 def _said(rows: tuple[TailEvent, ...], since: str | None) -> list[str]:
