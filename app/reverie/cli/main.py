@@ -42,12 +42,12 @@ def main(argv: Sequence[str]) -> int:
 
 def _patience(session: Session) -> AbstractContextManager[None]:
     """Somebody who looks whether the homes answer; for commands, as the window does that itself."""
-    homes = session.arguments.home
-    if session.arguments.command is None or not homes:
+    # An agent's runner waits for `failures`, which has not even that time to lose.
+    if session.arguments.command in (None, "failures"):
         return nullcontext()
-    from reverie.cli.patience import patience
+    from reverie.cli.patience import patience, usual_homes
 
-    return patience(tuple(homes))
+    return patience(tuple(session.arguments.home or ()) or usual_homes())
 
 
 def _window(session: Session) -> int:

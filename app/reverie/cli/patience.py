@@ -32,9 +32,6 @@ def patience(
     homes: tuple[Path, ...], *, first_s: float = FIRST_S, leave: Callable[[int], None] = os._exit
 ) -> Iterator[None]:
     """Look after the command in the block, which works on `homes`."""
-    if not homes:
-        yield
-        return
     over = threading.Event()
     looking = threading.Thread(target=_look_after, args=(homes, over, first_s, leave), daemon=True)
     looking.start()
@@ -43,6 +40,12 @@ def patience(
     finally:
         over.set()
         looking.join(2 * _POLL_S)
+
+
+def usual_homes() -> tuple[Path, ...]:
+    """Where the homes are that a command means which names none; nothing is looked at."""
+    user = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is no user
+    return tuple(Path(user, name) for name in (".mux", ".xum", ".codex", ".claude"))
 
 
 class _Look:

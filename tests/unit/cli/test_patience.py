@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,17 @@ def test_a_home_that_answers_is_not_spoken_of(tmp_path: Path, capsys: pytest.Cap
     with patience((tmp_path,), first_s=0.0):
         pass
     assert not capsys.readouterr().err
+
+
+def test_a_command_that_names_no_home_is_looked_after_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[Path, ...]] = []
+    monkeypatch.setattr(rooms, "patience", lambda homes: asked.append(homes) or nullcontext())
+    main(["homes"])
+    main(["failures", "--project", str(Path(os.devnull))])
+    assert [[home.name for home in homes] for homes in asked] == [[".mux", ".xum", ".codex", ".claude"]]
+    capsys.readouterr()
 
 
 def test_ctrl_c_ends_a_command_in_words(
