@@ -9,16 +9,13 @@ Threading: immutable, use it from anywhere. Failure: `ensure` raises `MendableEr
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.errors import mendable_from_os
-from reverie.files import directory as private_directory
+from reverie.files.directory import ensure_private
 
 _APP = "reverie"
-_PRIVATE = 0o700
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +104,6 @@ class Profile:
     def ensure(self, directory: Path) -> Path:
         """Make `directory` (and missing parents) private and return it. Raises `MendableError`."""
         return ensure_private(directory)
-
-
-def ensure_private(directory: Path) -> Path:
-    """Make `directory` and its missing parents with mode 0700, and tighten `directory` itself. Raises
-    `MendableError`, also where it belongs to someone else."""
-    try:
-        for missing in reversed([path for path in directory.parents if not path.exists()]):
-            # Another process may make the same directory at the same time.
-            with contextlib.suppress(FileExistsError):
-                missing.mkdir(_PRIVATE)
-    except OSError as error:
-        raise mendable_from_os(error, f"The folder {directory} could not be made.") from error
-    private_directory.ensure_private(directory)
-    return directory
 
 
 def _directory(variable: str, platform_function: str) -> Path:

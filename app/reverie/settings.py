@@ -22,7 +22,7 @@ from tomlkit.exceptions import TOMLKitError
 from reverie.clock import Clock, system_clock
 from reverie.errors import mendable_from_os
 from reverie.files.atomic import atomic_write
-from reverie.profile import ensure_private
+from reverie.files.directory import ensure_private
 
 
 class _Section(BaseModel):

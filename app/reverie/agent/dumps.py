@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from reverie.agent.trace_store import redacted
 from reverie.errors import Conflict, MendableError, StoreError
 from reverie.files.jsjson import stringify
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
+from reverie.text.redact import redacted
 
 _OUTSIDE_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _SAME_NAMES = 100

@@ -19,9 +19,9 @@ from typing import Any
 
 from reverie.errors import StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write
+from reverie.files.directory import ensure_private
 from reverie.files.jsjson import parse_object, stringify
-from reverie.profile import ensure_private
-from reverie.text.redact import redact
+from reverie.text.redact import redacted
 
 KEEP_COUNT = 500
 KEEP_BYTES = 256 << 20
@@ -117,14 +117,3 @@ class TraceStore:
 def _age_key(name: str) -> tuple[int, str]:
     match = _NAME.fullmatch(name)
     return (int(match["started"]) if match else 0, name)
-
-
-def redacted(value: Any) -> Any:
-    """A JSON value with every text in it redacted, names of fields too."""
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, Mapping):
-        return {redact(str(key)): redacted(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [redacted(item) for item in value]
-    return value

@@ -19,11 +19,11 @@ from typing import Any
 
 from reverie.clock import Clock
 from reverie.errors import Conflict, MendableError, StoreError
+from reverie.files.directory import ensure_private
 from reverie.files.sidecar import Sidecar
 from reverie.homes.agents import AgentLock, LockBefore
 from reverie.homes.base import Home
 from reverie.homes.scopes import ScopeContext
-from reverie.profile import ensure_private
 from reverie.runs.activity import Activity
 from reverie.runs.record import SUCCEEDED, RunStore
 

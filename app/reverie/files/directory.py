@@ -241,15 +241,15 @@ class Directory:
         raise OSError(code, os.strerror(code), name, None, new_name)
 
 
-def ensure_private(path: Path) -> None:
-    """Make `path`, and what is missing above it, directories that only their owner can enter (0700).
+def ensure_private(path: Path) -> Path:
+    """Make `path`, and what is missing above it, directories that only their owner can enter (0700); `path`.
 
     One that is there and open to others is closed. Raises Unavailable, also if somebody else owns it.
     """
     try:
         status = _made_private(path)
         if os.name == "nt":
-            return
+            return path
         if status.st_uid != os.geteuid():
             raise Unavailable(
                 f"The folder {path} belongs to another user.",
@@ -260,6 +260,7 @@ def ensure_private(path: Path) -> None:
             path.chmod(0o700)
     except OSError as error:
         raise mendable_from_os(error, f"The folder {path} could not be made.") from error
+    return path
 
 
 def _made_private(path: Path) -> os.stat_result:

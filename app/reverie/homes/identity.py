@@ -26,8 +26,8 @@ from typing import Any, Literal, overload
 
 from reverie.clock import Clock
 from reverie.errors import StoreError, mendable_from_os
+from reverie.files.directory import ensure_private
 from reverie.files.sidecar import Change, Sidecar
-from reverie.profile import ensure_private
 
 _ID_BYTES = 8
 

@@ -26,6 +26,7 @@ from reverie.memory.history import History, SnapshotSource
 from reverie.memory.history_shares import SeenChange
 from reverie.memory.sharing import Sharing
 from reverie.memory.usage import Usage, UsageLog
+from reverie.memory.usage_entries import unescaped
 
 if TYPE_CHECKING:
     from reverie.memory.attribution import ActorLog
@@ -123,8 +124,3 @@ class Snapshots:
             if self._home.usage_key(root, rel) == key:
                 metadata[rel] = asdict(value)
         return SnapshotSource(root.key, root.directory, metadata=metadata, without=root.without)
-
-
-def unescaped(component: str) -> str:
-    """The text that a logical key's component stands for (formats/mux.md section 8)."""
-    return component.replace("%3A", ":").replace("%25", "%")

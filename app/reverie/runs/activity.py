@@ -21,7 +21,7 @@ from reverie.clock import Clock
 from reverie.errors import MendableError, mendable_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.lock import file_lock
-from reverie.text.redact import redact
+from reverie.text.redact import redact, redacted
 
 _ROTATE_BYTES = 4 * 1024 * 1024
 _TAIL_BYTES = 64 * 1024
@@ -88,7 +88,7 @@ class Activity:
             "home": home,
             "workspaceId": workspace_id,
             "runId": run_id,
-            "details": {name: _redacted(value) for name, value in details.items()},
+            "details": redacted(details),
         }
         try:
             self._write(entry)
@@ -181,17 +181,6 @@ def _entry(item: Mapping[str, Any]) -> ActivityEntry:
         item["details"],
         last_at=item["at"],
     )
-
-
-def _redacted(value: Any) -> Any:
-    """A JSON value with every text in it redacted."""
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, Mapping):
-        return {str(name): _redacted(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_redacted(item) for item in value]
-    return value
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

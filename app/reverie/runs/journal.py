@@ -20,10 +20,10 @@ from typing import Any
 
 from reverie.errors import StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write
+from reverie.files.directory import ensure_private
 from reverie.homes.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import Usage
-from reverie.profile import ensure_private
 
 UsageDelta = Mapping[str, Usage | None]
 

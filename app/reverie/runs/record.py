@@ -25,7 +25,7 @@ from typing import Any, Literal, get_args
 
 from reverie.errors import MendableError, StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write
-from reverie.profile import ensure_private
+from reverie.files.directory import ensure_private
 
 Outcome = Literal[
     "running", "completed", "unchanged", "failed", "cancelled", "interrupted", "held", "skipped"

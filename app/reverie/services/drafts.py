@@ -26,11 +26,12 @@ from typing import Any
 
 from reverie.errors import MendableError, mendable_from_os
 from reverie.files.atomic import atomic_write, sweep_temporaries
+from reverie.files.directory import ensure_private
 from reverie.files.process import ProcessId, is_alive, this_process
 from reverie.homes.listing import Companion
 from reverie.homes.scopes import ProjectGap, ScopeContext
 from reverie.memory.paths import parse_memory_path
-from reverie.profile import Profile, ensure_private
+from reverie.profile import Profile
 from reverie.services.companions import CompanionFiles
 from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts

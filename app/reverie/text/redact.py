@@ -12,8 +12,9 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from reverie.text.secret_names import named_secrets
 from reverie.text.secret_shapes import shaped_secrets
@@ -42,6 +43,17 @@ def redact(text: str) -> str:
         pieces += [text[position : secret.start], f"[redacted:{secret.kind}]"]
         position = secret.end
     return "".join([*pieces, text[position:]])
+
+
+def redacted(value: Any) -> Any:
+    """A JSON value with every text in it redacted, names of fields too."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {redact(str(name)): redacted(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [redacted(item) for item in value]
+    return value
 
 
 def _united(spans: Iterable[tuple[int, int, str]]) -> list[Secret]:

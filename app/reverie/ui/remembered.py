@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from reverie.profile import Profile, ensure_private
+from reverie.files.directory import ensure_private
+from reverie.profile import Profile
 
 MOST_FOLDERS = 2_000
 _LARGEST = 1_000_000

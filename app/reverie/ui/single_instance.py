@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QLockFile, QObject, Signal, Slot
 
 from reverie.errors import MendableError
-from reverie.profile import Profile, ensure_private
+from reverie.files.directory import ensure_private
+from reverie.profile import Profile
 
 if TYPE_CHECKING:
     from PySide6.QtNetwork import QLocalServer, QLocalSocket
