@@ -2,6 +2,8 @@
 
 Nothing here is global, and nothing is imported or opened before it is needed: a command that lists a tree
 pays for neither history nor settings.
+
+Threading: blocks on disk; any thread but the GUI's. Failure: `MendableError`.
 """
 
 from __future__ import annotations

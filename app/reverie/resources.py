@@ -2,6 +2,8 @@
 
 In a source tree they lie in `resources/` at the top, in an installed wheel inside the package. Nothing here
 writes: whoever wants to change a resource (the demo home) copies it first.
+
+Threading: any thread. Failure: `FileNotFoundError` is a broken installation, and so a bug's way.
 """
 
 from __future__ import annotations

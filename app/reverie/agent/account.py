@@ -1,4 +1,7 @@
-"""What the thinking of a run came to: tokens, money and the trace, whatever kind of run it was."""
+"""What the thinking of a run came to: tokens, money and the trace, whatever kind of run it was.
+
+A value; nothing fails here.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Does this model work? One real question with one tool, told step by step in words.
 
 Later steps are skipped when an earlier one fails. The question holds nothing of anybody's memories.
+
+Threading: one event loop. Failure: what a person can mend is a step that failed, never an exception.
 """
 
 from __future__ import annotations

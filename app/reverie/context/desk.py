@@ -1,4 +1,7 @@
-"""The door to this room: gather what a context is made from, put it together for its agent."""
+"""The door to this room: gather what a context is made from, put it together for its agent.
+
+Threading: `gather` blocks on disk, the rest is pure. Failure: as `context.facts`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Gather the facts of one workspace; see `doctor.facts` for what they are and what looking never does."""
+"""Gather the facts of one workspace; see `doctor.facts` for what they are and what looking never does.
+
+Threading: blocking, any thread but the GUI's. Failure: what cannot be read is a fact, too; nothing is raised
+for it.
+"""
 
 from __future__ import annotations
 

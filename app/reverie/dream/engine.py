@@ -2,6 +2,8 @@
 
 An `Engine` (the embedded rules, later a model) sees the overlay, issues every change through the guard and
 calls `Limits.check` every few milliseconds; that is how cancel and the wall clock reach it.
+
+Threading: one run, one event loop. Failure: the `MendableError` family; the run then ends as failed.
 """
 
 from __future__ import annotations

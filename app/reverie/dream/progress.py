@@ -1,4 +1,7 @@
-"""What a running dream tells those who wait for it."""
+"""What a running dream tells those who wait for it.
+
+Values.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 Names are opened one below the other, following no symlink (`files.directory`); one that is met raises
 `SwappedError`, and the caller resolves the path, which is refused unless its real place lies inside the real
 root. Nothing outside the root is ever opened.
+
+Threading: blocking, any thread but the GUI's. Failure: `EscapesRoot` and `StoreError` for a path that is
+refused, `OSError` for the disk.
 """
 
 from __future__ import annotations

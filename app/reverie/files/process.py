@@ -4,6 +4,8 @@ A process id alone is given to somebody else sooner or later, so it is kept with
 started and the boot it belongs to. On Linux all three come from /proc; elsewhere psutil gives the start,
 which no second process with that id shares. A zombie is dead: it does nothing any more, its parent has only
 not looked.
+
+Threading: any thread.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 homes.
 
 The environment and the user's home directory are arguments; the disk is only looked at.
+
+Threading: any thread. Failure: what cannot be read is not there.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Adding an agent is one entry in `KINDS`. A kind is told by structure, never by the directory's name: projects
 have a `.mux` of their own, and a home may be anywhere. The environment and the user's home directory are
 arguments; the disk is only looked at.
+
+Threading: blocks on disk. Failure: `Unavailable` for a directory that is no home.
 """
 
 from __future__ import annotations

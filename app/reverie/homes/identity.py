@@ -13,6 +13,8 @@ A home is found again by its real path together with device and inode. The rules
 The registry is one JSON file of Reverie's own, changed only through `Sidecar.update`: two processes that meet
 a new home at the same time agree on its id. One damaged entry hides no other and survives. The home itself is
 only looked at.
+
+Threading: blocks on disk; any thread and process. Failure: `MendableError`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Where mux keeps its home, and how to tell that a directory is one (formats/mux.md section 1).
 
 The environment and the user's home directory are arguments; the disk is only looked at.
+
+Threading: any thread. Failure: what cannot be read is not there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Three-way merge of one file's lines (libgit2's, the same as git's)."""
+"""Three-way merge of one file's lines (libgit2's, the same as git's).
+
+Pure: nothing is written anywhere.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Nothing is removed before its copy has been read back from the new pack alone, id by id; a kill at any point
 leaves every object in at least one place. Only objects that are in the new pack are removed, and every object
 goes in, referenced or not: packing forgets nothing. Works under the commit lock.
+
+Failure: `DamagedError`, `OSError`; nothing is removed then.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ user's git configuration, to leave ownership to the mode 0700 of the directory, 
 `DamagedError` is raised only for what is certainly not a passing trouble of the system: objects that are
 missing or whose content does not match their id, a branch that is no branch, files that no repository lacks.
 What may pass (no rights, too many open files, a device error) stays `OSError`.
+
+Threading: as `memory.history`; whoever writes holds its commit lock.
 """
 
 from __future__ import annotations

@@ -7,6 +7,9 @@ changed in between.
 
 A name that was listed and then could not be read, for whatever reason, is not taken for deleted: it goes to
 `unreadable` and the caller keeps its last version. A name that is not listed is gone.
+
+Threading: as `memory.history`, under the commit lock. Failure: what one file or directory does not give is
+told in `unreadable`; nothing is raised for it.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Holding that lease means no other run can be under way on this home, so every ru
 the commit point was reached: if so the run did all it set out to do and only its record is finished
 (`completed`); if not, every file that is still ours goes back and the run ends as `interrupted`. Idempotent:
 a recovery that is killed, or finds the home unreachable, is simply repeated.
+
+Threading: blocking, any thread but the GUI's. Failure: `MendableError`; what is left is settled next time.
 """
 
 from __future__ import annotations

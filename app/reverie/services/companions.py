@@ -5,6 +5,8 @@ The home says which there are: files inside of it, and files of a project, which
 containment and compare-and-swap apply as for memories, below the home or, outside of it, the file's own
 directory; the history keeps the version before (`memory.companion_places`). An older version comes back by
 the same way, and that is taken back by an `Undo` like any change by hand.
+
+Threading: blocks on disk; not for the GUI thread. Failure: `MendableError`, nothing changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The prompt that an agent's own files give for a run, where they give one that can be used."""
+"""The prompt that an agent's own files give for a run, where they give one that can be used.
+
+Threading: blocks on disk. Failure: a prompt that cannot be used is told in Activity, and the built-in one is
+used.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Messages leave in the order in which they came in; one that waits for its result holds back those behind it,
 at most `HELD` of them. A result that comes too late leaves as a message of its own. So memory stays bounded.
+
+Pure; one transcript, one thread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What does a writer's thinking: a model, or the embedded rules. Both change nothing but the draft."""
+"""What does a writer's thinking: a model, or the embedded rules. Both change nothing but the draft.
+
+Threading: one run, one event loop. Failure: an `EngineEnd` tells it.
+"""
 
 from __future__ import annotations
 

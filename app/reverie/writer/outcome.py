@@ -1,4 +1,7 @@
-"""What a turn, or a person's wish, came to: a value for hosts, commands and tests."""
+"""What a turn, or a person's wish, came to: a value for hosts, commands and tests.
+
+Values.
+"""
 
 from __future__ import annotations
 
