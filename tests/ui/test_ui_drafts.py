@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 from PySide6.QtGui import QGuiApplication, QTextCursor
-from ui_windows import SEVERAL, Driver, Windows
+from ui_windows import ACME, SEVERAL, Driver, Windows
 
+from reverie.clock import system_clock
+from reverie.compose import open_parts
+from reverie.homes.scopes import Scope
+from reverie.services.drafts import Draft, DraftDesk
+from reverie.services.hand_edits import HandEdits
 from reverie.ui import dialogs
 from reverie.ui.memory.editor_state import Address, Buffer, FileRef, from_draft
 from reverie.ui.memory.move_dialog import MoveDialog
@@ -40,6 +45,12 @@ def _state(windows: Windows, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Driver, "tab_profile", windows.profile.state, raising=False)
 
 
+def contents(windows: Windows) -> list[str]:
+    """Every typed text that is kept."""
+    found = (windows.profile.state / "drafts").rglob("*.json")
+    return [json.loads(file.read_bytes())["draft"]["content"] for file in found]
+
+
 def kept(driver: Driver) -> None:
     driver.tab.keeper.flush()
     driver.until(lambda: driver.tab.keeper._is_kept() and not driver.tab.keeper._busy)
@@ -53,6 +64,20 @@ def typed_and_killed(windows: Windows, home: Path, text: str = "mine\n") -> str:
     content = file.content
     kept(driver)
     driver.window.shut_down()
+    return content
+
+
+def left_behind(windows: Windows, home: Path, typed: str = "mine\n") -> str:
+    """What `typed_and_killed` leaves on disk, without its window."""
+    parts = open_parts(home, windows.profile, system_clock)
+    context = parts.home.context(workspace_id=ACME)
+    store = parts.home.scope_root(context, Scope.PROJECT).key
+    base = HandEdits(parts).read(context, PATH)
+    assert base.content is not None
+    mark = "\ufeff" if base.content.startswith("\ufeff") else ""
+    content = mark + typed + base.content.removeprefix(mark)
+    draft = Draft(store, "deploy.md", PATH, context, content, base.content, base.sha256, 5, system_clock())
+    DraftDesk(parts, "00000001").keep(draft)
     return content
 
 
@@ -108,6 +133,7 @@ def test_a_draft_of_another_workspace_and_of_a_companion_is_kept_too(driver: Dri
 def test_the_next_start_offers_it_and_restores_it_byte_for_byte(windows: Windows, home: Path) -> None:
     (home / REL).write_bytes(b"\xef\xbb\xbfone\r\ntwo\nthree\rfour")
     content = typed_and_killed(windows, home, "caf\u00e9 \U0001f600\n")
+    assert contents(windows) == [content]
     driver = again(windows, home)
     assert not driver.tab.drafts.bar.isHidden()
     driver.tab.drafts.bar.button("show").click()
@@ -129,7 +155,7 @@ def test_the_next_start_offers_it_and_restores_it_byte_for_byte(windows: Windows
 
 
 def test_opening_the_file_offers_its_draft(windows: Windows, home: Path) -> None:
-    content = typed_and_killed(windows, home)
+    content = left_behind(windows, home)
     driver = again(windows, home)
     driver.open("/memories/project/glossary.md")
     assert driver.pane.draft.isHidden()
@@ -143,7 +169,7 @@ def test_opening_the_file_offers_its_draft(windows: Windows, home: Path) -> None
 
 
 def test_keep_for_later_keeps_it_for_the_next_start(windows: Windows, home: Path) -> None:
-    content = typed_and_killed(windows, home)
+    content = left_behind(windows, home)
     driver = again(windows, home)
     driver.open(PATH)
     driver.pane.draft.button("later").click()
@@ -158,7 +184,7 @@ def test_keep_for_later_keeps_it_for_the_next_start(windows: Windows, home: Path
 
 
 def test_a_discarded_draft_is_gone(windows: Windows, home: Path) -> None:
-    typed_and_killed(windows, home)
+    left_behind(windows, home)
     driver = again(windows, home)
     driver.tab.drafts.show_dialog()
     assert driver.tab.drafts.dialog is not None
@@ -168,7 +194,7 @@ def test_a_discarded_draft_is_gone(windows: Windows, home: Path) -> None:
 
 
 def test_a_file_that_changed_since_is_a_conflict_with_both_sides(windows: Windows, home: Path) -> None:
-    content = typed_and_killed(windows, home)
+    content = left_behind(windows, home)
     (home / REL).write_text("theirs\n")
     driver = again(windows, home)
     driver.tab.drafts.restore(driver.tab.drafts.offers[0])
@@ -184,7 +210,7 @@ def test_a_file_that_changed_since_is_a_conflict_with_both_sides(windows: Window
 
 def test_the_draft_of_a_deleted_file_can_be_saved_again_as_it_was(windows: Windows, home: Path) -> None:
     (home / REL).write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
-    content = typed_and_killed(windows, home)
+    content = left_behind(windows, home, "mine\r\n")
     (home / REL).unlink()
     driver = again(windows, home)
     driver.tab.drafts.restore(driver.tab.drafts.offers[0])
@@ -195,7 +221,7 @@ def test_the_draft_of_a_deleted_file_can_be_saved_again_as_it_was(windows: Windo
 
 
 def test_a_draft_never_replaces_other_unsaved_text(windows: Windows, home: Path) -> None:
-    typed_and_killed(windows, home)
+    left_behind(windows, home)
     driver = again(windows, home)
     file = driver.open(PATH)
     driver.type("other\n")
@@ -207,7 +233,7 @@ def test_a_draft_never_replaces_other_unsaved_text(windows: Windows, home: Path)
 
 
 def test_a_draft_without_a_place_to_go_can_still_be_read_and_copied(windows: Windows, home: Path) -> None:
-    content = typed_and_killed(windows, home)
+    content = left_behind(windows, home)
     (home / REL).write_bytes(b"caf\xe9")
     driver = again(windows, home)
     driver.tab.drafts.show_dialog()
@@ -269,7 +295,7 @@ def test_a_draft_that_cannot_be_written_is_told_and_tried_again(driver: Driver) 
 
 
 def test_a_damaged_draft_is_told_and_kept(windows: Windows, home: Path) -> None:
-    typed_and_killed(windows, home)
+    left_behind(windows, home)
     (draft,) = (windows.profile.state / "drafts").rglob("*.json")
     draft.write_bytes(draft.read_bytes()[:50])
     driver = windows.open(home)
