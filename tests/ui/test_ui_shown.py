@@ -38,6 +38,12 @@ def test_lines_stay_lines(text: str) -> None:
     assert visible_lines(text).count("\n") == max(0, len(text.splitlines()) - 1)
 
 
+@given(st.text(st.sampled_from("ab \t\n\r\x0b\u2028\u202eé\xa0")))
+def test_a_text_is_shown_as_its_cells_are(text: str) -> None:
+    lines = text.splitlines()
+    assert visible_lines(text) == "\n".join("\t".join(map(visible, line.split("\t"))) for line in lines)
+
+
 def test_a_tooltip_never_carries_markup_of_its_own() -> None:
     tip = as_tooltip("<b>bold</b>", "", "<img src='file:///x'>")
     assert tip == "<qt>&lt;b&gt;bold&lt;/b&gt;<br>&lt;img src=&#x27;file:///x&#x27;&gt;</qt>"

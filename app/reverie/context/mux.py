@@ -7,9 +7,8 @@ lines around it are the agent's own and are not shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from reverie.context.facts import SCOPES, Facts, candidates
 from reverie.context.instructions import instructions_part
@@ -81,7 +80,7 @@ def _files(facts: Facts) -> dict[str, MemoryFile]:
 
 def _hot_part(facts: Facts, hot: HotSet) -> Part:
     entries = [_hot_entry(facts, item) for item in hot.items]
-    entries += [facts.once(skipped, partial(_cold_entry, facts, skipped)) for skipped in hot.skipped]
+    entries += _cold_entries(facts, hot.skipped)
     pieces = zip(first_lines(hot.items), (entry.marks for entry in entries), strict=False)
     return Part(
         "hot-set",
@@ -104,8 +103,16 @@ def _hot_entry(facts: Facts, item: HotItem) -> Entry:
     return replace(entry, bytes=item.bytes, tokens=item.tokens, marks=marks_in(item.text, facts.caps))
 
 
-def _cold_entry(facts: Facts, skipped: Skipped) -> Entry:
-    return _entry(facts, skipped.path, "out", skipped.reason, skipped.score, pinned=skipped.pinned)
+def _cold_entries(facts: Facts, skipped: Iterable[Skipped]) -> Iterator[Entry]:
+    """Most are the same after each keystroke, and there may be thousands. Whether one is pinned is a fact."""
+    known: dict[tuple[str, str, float], Entry] = facts.once("cold", dict)
+    for each in skipped:
+        key = each.path, each.reason, each.score
+        entry = known.get(key)
+        if entry is None:
+            entry = _entry(facts, each.path, "out", each.reason, each.score, pinned=each.pinned)
+            known[key] = entry
+        yield entry
 
 
 def _entry(facts: Facts, path: str, state: State, reason: Reason, score: float, *, pinned: bool) -> Entry:

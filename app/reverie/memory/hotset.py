@@ -160,7 +160,11 @@ def fill(
 ) -> HotSet:
     """`select` for a ranking that is known; `rest` are the paths that are not in it."""
     filling = _Filling(budgets, count)
-    for each in ranking:
+    for place, each in enumerate(ranking):
+        reason = filling.full
+        if reason is not None:
+            filling.skipped += [_skipped(left, reason) for left in ranking[place:]]
+            break
         filling.offer(each, read)
     skipped = [*filling.skipped, *(Skipped(path, "unused", False, 0.0) for path in rest)]
     return HotSet(
@@ -215,6 +219,10 @@ def neutralised(text: str) -> str:
     return _CLOSING.sub(r"&lt;/\1\2>", text)
 
 
+def _skipped(each: Ranked, reason: SkipReason) -> Skipped:
+    return Skipped(each.candidate.path, reason, each.candidate.pinned, each.score)
+
+
 class _Filling:
     """The set while it is filled."""
 
@@ -227,13 +235,13 @@ class _Filling:
         self._count = count
 
     def offer(self, each: Ranked, read: Callable[[str], bytes | None]) -> None:
-        path, pinned = each.candidate.path, each.candidate.pinned
-        reason = self._over() or self._take(each, read)
+        reason = self._take(each, read)
         if reason is not None:
-            self.skipped.append(Skipped(path, reason, pinned, each.score))
+            self.skipped.append(_skipped(each, reason))
 
-    def _over(self) -> SkipReason | None:
-        """What is used up."""
+    @property
+    def full(self) -> SkipReason | None:
+        """What is used up, and with it the turn of all that are left."""
         if len(self.items) >= self._budgets.items:
             return "items"
         if self.total_bytes >= self._budgets.total_bytes:

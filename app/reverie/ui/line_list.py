@@ -7,7 +7,7 @@ thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
@@ -62,6 +62,8 @@ class LineList(QListView):
         """`right_from`: how wide a row must be to show what stands at its right."""
         super().__init__(parent)
         self.rows = rows
+        # What the rows were called when they were set last.
+        self._names: list[str] = []
         rows.setParent(self)
         self.setModel(rows)
         self.setItemDelegate(TwoLineDelegate(self, icons, right_from=right_from))
@@ -83,14 +85,18 @@ class LineList(QListView):
 
     def set_values(self, keyed: Iterable[tuple[str, Any]]) -> None:
         """These rows, each with the key it is known by; a key that comes again gets a number."""
-        known = {child.key: child for child in self.rows.tree.children}
-        seen: dict[str, int] = {}
-        nodes = []
-        for name, value in keyed:
-            count = seen[name] = seen.get(name, 0) + 1
-            key = f"{name} {count}"
-            nodes.append(shared(known.get(key), key, value))
-        self.rows.set_tree(Node("", None, tuple(nodes)))
+        found = list(keyed)
+        names, children = [name for name, _value in found], self.rows.tree.children
+        if names == self._names and len(children) == len(names):
+            # The same rows: with thousands of them, to look each of them up is felt while one types.
+            nodes = tuple(
+                child if child.data is value else shared(child, child.key, value)
+                for child, (_name, value) in zip(children, found, strict=True)
+            )
+        else:
+            nodes = _nodes({child.key: child for child in children}, found)
+        self._names = names
+        self.rows.set_tree(Node("", None, nodes))
 
     @Slot(QModelIndex, QModelIndex)
     def _on_current(self, _now: QModelIndex, _before: QModelIndex) -> None:
@@ -101,3 +107,13 @@ class LineList(QListView):
         value = self.rows.data(index, VALUE)
         if value is not None:
             self.opened.emit(value)
+
+
+def _nodes(known: Mapping[str, Node], found: Iterable[tuple[str, Any]]) -> tuple[Node, ...]:
+    seen: dict[str, int] = {}
+    nodes = []
+    for name, value in found:
+        count = seen[name] = seen.get(name, 0) + 1
+        key = f"{name} {count}"
+        nodes.append(shared(known.get(key), key, value))
+    return tuple(nodes)

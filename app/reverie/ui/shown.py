@@ -25,6 +25,8 @@ def visible(text: str) -> str:
 
 def visible_lines(text: str) -> str:
     """As `visible`, line by line: line breaks and tabs stay."""
+    if text.replace("\n", " ").replace("\t", " ").isprintable():
+        return text.removesuffix("\n")
     return "\n".join("\t".join(visible(cell) for cell in line.split("\t")) for line in text.splitlines())
 
 
