@@ -1,4 +1,4 @@
-"""Buttons that shorten their text rather than widen what holds them; the tool tip then has all of it."""
+"""Buttons that shorten their text rather than widen what holds them; a screen reader still gets all of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class FitPushButton(QPushButton):
         self.say(text)
 
     def say(self, text: str, tip: str = "") -> None:
-        """Another text; `tip` is shown where it stands whole."""
+        """Another text, and what its tool tip says besides."""
         self._whole = text
         self.setAccessibleName(text)
         self.setToolTip(tip)
