@@ -181,7 +181,7 @@ def hanging(room: Room) -> None:
         disk.go()
         person.until("it is saved", lambda: not person.unsaved)
         person.until("nothing goes on", lambda: not person.window.lanes.busy())
-        room.check(not person.window.waiting.text(), "it still says that it waits")
+        person.until("it says no more that it waits", lambda: not person.window.waiting.text())
         room.check(TYPED.encode() in room.memories()[NOTE_FILE], "what was saved is not there")
         person.type("- " + TYPED)
         disk.hold()
