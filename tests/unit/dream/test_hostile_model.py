@@ -38,7 +38,7 @@ from reverie.memory.paths import parse_memory_path, rel_problem
 from reverie.runs.guard import DRY_RUN_NOTE, Guard
 from reverie.services.parts import HomeParts
 
-SEQUENCES = 5_000 if TEST_PROFILE == "campaign" else 100
+SEQUENCES = 5_000 if TEST_PROFILE == "campaign" else 50
 PORTIONS = 10
 ACME, PIPELINE, MULTI = "a1f3c9e2b7", "c04d8e91aa", "e8f1a2b3c4"
 PINNED = {

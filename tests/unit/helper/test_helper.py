@@ -124,33 +124,19 @@ def test_a_whole_working_day_is_done_by_the_helper(workbench: HelpedWorkbench, h
     assert workbench.revert(run.run_id).conflicts == ()
 
 
-def test_what_a_person_can_mend_comes_back_as_it_was_raised(
-    workbench: HelpedWorkbench, helper: Helper
+def test_a_call_under_way_in_a_helper_that_dies_is_told_and_the_next_starts_it_anew(
+    silent: Silent, helper: Helper
 ) -> None:
-    with pytest.raises(MendableError) as missing:
-        workbench.revert("1-nosuchrun")
-    assert missing.value.title
-    with pytest.raises(HelperBug, match="KeyError"):
-        helper.call("no such task", Path("/"), workbench.parts.profile)
-
-
-def test_a_helper_that_died_is_started_anew(workbench: HelpedWorkbench, helper: Helper) -> None:
-    workbench.start_history()
+    silent.begin()
     first = helper.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    until(lambda: helper.pid is None)
-    workbench.mark_opened(workbench.parts.home.context(workspace_id=ACME))
-    assert helper.pid not in (None, first)
-
-
-def test_a_call_under_way_in_a_helper_that_dies_is_told(silent: Silent, helper: Helper) -> None:
-    silent.begin()
-    os.kill(helper.pid or 0, signal.SIGKILL)
     assert isinstance(silent.ended(), HelperGone)
+    until(lambda: helper.pid is None)
     assert silent.workbench.runs()[0].outcome == "running", "left to recovery, as for any dead process"
     silent.workbench.start_history()
     assert silent.workbench.runs()[0].outcome == "interrupted"
+    assert helper.pid not in (None, first)
 
 
 def test_cancelling_reaches_the_helper(silent: Silent) -> None:
@@ -185,7 +171,14 @@ def test_a_check_gives_the_answer_up(workbench: HelpedWorkbench) -> None:
     # It was quicker than the first question.
 
 
-def test_stopping_ends_everything_at_once(workbench: HelpedWorkbench, helper: Helper) -> None:
+def test_errors_come_back_as_they_were_raised_and_stopping_ends_everything_at_once(
+    workbench: HelpedWorkbench, helper: Helper
+) -> None:
+    with pytest.raises(MendableError) as missing:
+        workbench.revert("1-nosuchrun")
+    assert missing.value.title
+    with pytest.raises(HelperBug, match="KeyError"):
+        helper.call("no such task", Path("/"), workbench.parts.profile)
     workbench.start_history()
     began = time.monotonic()
     helper.stop()
