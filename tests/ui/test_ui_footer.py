@@ -172,6 +172,7 @@ def test_a_running_job_shows_its_operations_and_can_be_cancelled(qtbot: Any, foo
     for number in range(9):
         op = {"command": "delete", "path": f"/memories/global/{number}.md", "applied": True}
         footer.panel.progress(DreamProgress("exact", number, 9, op))
+    qtbot.waitUntil(lambda: footer.panel._bar.value() == 8)
     texts = [line.text() for line in footer.panel._lines if not line.isHidden()]
     assert len(texts) == 4
     assert "8.md" in texts[-1]
@@ -221,6 +222,7 @@ def test_nothing_leaves_the_right_edge(
         footer.show_status(everything())
         op = {"command": "delete", "path": "/memories/global/" + LONG, "applied": True}
         footer.panel.progress(DreamProgress("exact", 1, 9, op))
+        footer.panel._show_progress()
         footer.panel.ended(RunView("r", "completed", LONG, "", "", (op,)), dry_run=False)
         footer.panel._live.show()
         footer.resize(width, footer.heightForWidth(width) if footer.hasHeightForWidth() else 900)

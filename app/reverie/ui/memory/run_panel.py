@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
@@ -59,6 +59,11 @@ class RunPanel(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the consolidation"))
+        # Rules say more in a tenth of a second than anybody can read, and each value paints the bar at once.
+        self._latest: DreamProgress | None = None
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._show_progress)
         self._cancel = FitPushButton(self.tr("Cancel"))
         self._cancel.clicked.connect(self._on_cancel)
         self._lines = [ElidedLabel() for _ in range(SHOWN_OPS)]
@@ -105,6 +110,7 @@ class RunPanel(QWidget):
 
     def start(self, sentence: str, *, cancellable: bool = True) -> None:
         """A job began."""
+        self._soon.stop()
         self._recent.clear()
         self._show_ops()
         self.result.clear()
@@ -116,14 +122,23 @@ class RunPanel(QWidget):
         self._live.show()
 
     def progress(self, progress: DreamProgress) -> None:
-        """The next thing the job said."""
+        """The next thing the job said; shown with all that was said in the same turn."""
+        self._latest = progress
+        if progress.op is not None:
+            self._recent.append(op_words(progress.op))
+        if not self._soon.isActive():
+            self._soon.start()
+
+    @Slot()
+    def _show_progress(self) -> None:
+        progress = self._latest
+        if progress is None:
+            return
         if progress.total > 0:
             self._bar.setRange(0, progress.total)
             self._bar.setValue(min(progress.done, progress.total))
         self._step.say(step_words(progress.step))
-        if progress.op is not None:
-            self._recent.append(op_words(progress.op))
-            self._show_ops()
+        self._show_ops()
 
     def _show_ops(self) -> None:
         shown = list(self._recent)
