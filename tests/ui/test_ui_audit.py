@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
+from helpers.isolation import TEST_PROFILE
 from reverie.homes.scopes import Scope
 from reverie.ui.actions import ACTIONS
 from reverie.ui.app import make_application
@@ -244,11 +245,18 @@ def _as_wide(driver: Driver, name: str, shown: QWidget, ready: Any) -> Iterator[
     yield name, shown
 
 
-@pytest.mark.parametrize(
-    ("language", "theme", "size", "width"),
-    [("en", "light", 0, 1240), ("de", "dark", 0, NARROW), ("de", "light", 13, 1240)],
-    ids=["light", "german, dark, narrow", "german, large type"],
-)
+LIGHT, NARROW_DARK, LARGE = ("en", "light", 0, 1240), ("de", "dark", 0, NARROW), ("de", "light", 13, 1240)
+
+
+def looks(one: tuple[str, str, int, int]) -> Any:
+    """One look in the suite, all in the campaign."""
+    chosen = (LIGHT, NARROW_DARK, LARGE) if TEST_PROFILE == "campaign" else (one,)
+    names = {LIGHT: "light", NARROW_DARK: "german, dark, narrow", LARGE: "german, large type"}
+    arguments = ("language", "theme", "size", "width")
+    return pytest.mark.parametrize(arguments, chosen, ids=[names[each] for each in chosen])
+
+
+@looks(NARROW_DARK)
 def test_every_page_and_dialog_is_clean(
     windows: Windows, home: Path, look: LookControl, language: str, theme: str, size: int, width: int
 ) -> None:
@@ -261,11 +269,7 @@ def test_every_page_and_dialog_is_clean(
     assert found == []
 
 
-@pytest.mark.parametrize(
-    ("language", "theme", "size", "width"),
-    [("en", "light", 0, 1240), ("de", "dark", 0, NARROW)],
-    ids=["light", "german, dark, narrow"],
-)
+@looks(LARGE)
 def test_every_tool_and_what_is_asked_around_a_run_is_clean(
     windows: Windows, home: Path, look: LookControl, language: str, theme: str, size: int, width: int
 ) -> None:
