@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 
 import pytest
 
 from reverie.errors import mendable_from_os
+from reverie.files.sqlite import why
 
 
 @pytest.mark.parametrize("name", ["ESTALE", "ENOTCONN", "ETIMEDOUT", "EHOSTDOWN"])
@@ -24,3 +26,16 @@ def test_what_is_not_known_is_told_as_the_system_says_it() -> None:
     error = mendable_from_os(OSError(errno.ELOOP, "Too many levels"), "It was not read.")
     assert error.cause == "The system says: Too many levels."
     assert error.next_step
+
+
+@pytest.mark.parametrize("name", ["SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"])
+def test_a_database_on_a_full_disk_says_that_the_disk_is_full(name: str) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = getattr(sqlite3, name)
+    assert why(error, "SQLite says so.", "Check the disk.")[0] == "The disk is full."
+
+
+def test_another_error_of_a_database_is_told_as_it_is() -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+    assert why(error, "SQLite says so.", "Check the disk.") == ("SQLite says so.", "Check the disk.")

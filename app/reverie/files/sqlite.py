@@ -17,11 +17,15 @@ def use_wal(connection: sqlite3.Connection) -> None:
 
 def why(error: sqlite3.Error, cause: str, next_step: str) -> tuple[str, str]:
     """Cause and next step for an error of SQLite that a person can mend; as given, where it is another."""
-    return _MENDABLE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, (cause, next_step))
+    code = getattr(error, "sqlite_errorcode", 0)
+    return _MENDABLE.get(code) or _MENDABLE.get(code & 0xFF, (cause, next_step))
 
 
+_FULL = ("The disk is full.", "Free some space and try again.")
 _MENDABLE = {
-    sqlite3.SQLITE_FULL: ("The disk is full.", "Free some space and try again."),
+    sqlite3.SQLITE_FULL: _FULL,
+    # The file that readers and writers share cannot grow.
+    sqlite3.SQLITE_IOERR_SHMSIZE: _FULL,
     sqlite3.SQLITE_READONLY: (
         "Its file can only be read.",
         "Check who owns the file and its folder, and their modes.",
