@@ -65,7 +65,7 @@ def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
         word = shape[start:beyond]
         if word.isascii():
             _plain_hits(found, text, shape, (start, beyond), wanted)
-        else:
+        elif _may_begin(text[start:beyond], wanted):
             for stream in _streams(text, start, beyond, wanted.longest):
                 _stream_hits(found, text, stream, wanted)
         if len(found) >= _MOST_HITS:
@@ -123,6 +123,18 @@ def _shape_of(char: str) -> str:
     is_alone = ord(char) not in _JAMO and (ord(char) < 0x10000 or is_cjk(char))
     is_like = len(one) == 1 and one.isalnum() and is_cjk(one) == is_cjk(char)
     return one if char == "_" or (is_alone and is_like) else _ODD
+
+
+def _may_begin(word: str, wanted: _Wanted) -> bool:
+    """Whether a word can hold the first one of a term: most that are folded into another length do not."""
+    whole = _folded(word)
+    return whole is None or wanted.plain.search(whole) is not None
+
+
+@lru_cache(maxsize=8192)
+def _folded(word: str) -> str | None:
+    """The word folded as a whole; None where it would be folded in parts."""
+    return None if any(map(is_cjk, word)) else folded(word)
 
 
 def _plain_hits(
