@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,15 @@ def test_names_of_workspaces_are_told_and_unknown_ones_by_id() -> None:
         [entry("a.b"), entry("a.b", workspace_id="gone"), entry("a.b", workspace_id=None)], {ACME: "retry"}
     )
     assert [each.place for each in found] == ["retry", "gone", ""]
+
+
+def test_what_is_read_again_and_says_the_same_is_kept_once() -> None:
+    entries = [decision("gate", at=at).entry for at in (1, 2, 3)]
+    before = decisions(entries, {})
+    copies = [replace(entry, times=1 + (entry.at == 1)) for entry in entries]
+    after = decisions(copies, {}, before)
+    assert [new is old for new, old in zip(after, before, strict=True)] == [False, True, True]
+    assert [each.place for each in decisions(entries, {ACME: "renamed"}, before)] == ["renamed"] * 3
 
 
 def test_a_repeat_moves_up_and_keeps_its_row() -> None:

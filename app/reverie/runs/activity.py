@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -170,13 +171,15 @@ def _gate(item: Mapping[str, Any]) -> Gate:
 
 
 def _entry(item: Mapping[str, Any]) -> ActivityEntry:
+    # What thousands of entries share is kept once.
+    workspace_id = item.get("workspaceId")
     return ActivityEntry(
         item["at"],
-        item["event"],
-        item["level"],
+        sys.intern(item["event"]),
+        sys.intern(item["level"]),
         item["text"],
-        item["home"],
-        item.get("workspaceId"),
+        sys.intern(item["home"]),
+        sys.intern(workspace_id) if isinstance(workspace_id, str) else workspace_id,
         item["runId"],
         item["details"],
         last_at=item["at"],

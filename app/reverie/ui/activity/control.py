@@ -65,6 +65,7 @@ class ActivityControl(QObject):
         self._dreams = dreams
         self._log_file = log_file
         self._session: HomeSession | None = None
+        self._decisions: tuple[Decision, ...] = ()
         self._stale = True
         self._jobs: dict[str, RunningJob] = {}
         # A lease changes without a file, so it is asked for while somebody looks at what runs.
@@ -96,6 +97,7 @@ class ActivityControl(QObject):
             session.status_changed.connect(self._on_status)
         self._poll.stop()
         self._show_work(())
+        self._decisions = ()
         self.tab.show_decisions(())
         self.refresh()
 
@@ -116,13 +118,14 @@ class ActivityControl(QObject):
         session = self._session
         if session is None:
             return
-        parts, places = session.workbench.parts, _places(session)
+        parts, places, before = session.workbench.parts, _places(session), self._decisions
         self._stale = False
 
         def work(_control: JobControl) -> _Known:
             from reverie.ui.activity.entries import decisions
 
-            return _Known(_at_work(parts, places), decisions(parts.activity.read(READ_AT_MOST), places))
+            read = parts.activity.read(READ_AT_MOST)
+            return _Known(_at_work(parts, places), decisions(read, places, before))
 
         self._lane.submit(
             "read the decisions", work, done=self._on_read, failed=self._on_read_failed, group="activity"
@@ -132,6 +135,7 @@ class ActivityControl(QObject):
         self._show_work(found.work)
         if found.decisions is not None:
             self.tab.message.clear()
+            self._decisions = found.decisions
             self.tab.show_decisions(found.decisions)
 
     def _on_read_failed(self, error: MendableError) -> None:

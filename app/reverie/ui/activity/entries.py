@@ -86,11 +86,20 @@ def _searched(decision: Decision) -> str:
     return "\n".join(part for part in said if part).casefold()
 
 
-def decisions(entries: Iterable[ActivityEntry], places: Mapping[str, str]) -> tuple[Decision, ...]:
-    """`entries` with the names of their workspaces, by id."""
-    return tuple(
-        Decision(entry, places.get(entry.workspace_id or "", entry.workspace_id or "")) for entry in entries
-    )
+def decisions(
+    entries: Iterable[ActivityEntry], places: Mapping[str, str], before: Iterable[Decision] = ()
+) -> tuple[Decision, ...]:
+    """`entries` with the names of their workspaces, by id. One that says what one of `before` said is that
+    one: the log is read again and again, and rows hold on to what they showed first."""
+    known: dict[tuple[int, str], list[Decision]] = {}
+    for decision in before:
+        known.setdefault((decision.entry.at, decision.entry.event), []).append(decision)
+
+    def made(entry: ActivityEntry) -> Decision:
+        new = Decision(entry, places.get(entry.workspace_id or "", entry.workspace_id or ""))
+        return next((old for old in known.get((entry.at, entry.event), ()) if old == new), new)
+
+    return tuple(made(entry) for entry in entries)
 
 
 def as_tree(found: Sequence[Decision], before: Node) -> Node:
