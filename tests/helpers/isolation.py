@@ -1,8 +1,8 @@
 """Each test gets a home, XDG directories and a working directory of its own, in the temp directory.
 
 The process is isolated once, while this plugin is imported and before any test module is: whatever reads the
-environment at import time already sees an empty home. The fixture then gives each test a fresh one. Processes
-that tests start inherit it.
+environment at import time already sees an empty home. Each test then gets a fresh one (`helpers.around`).
+Processes that tests start inherit it.
 
 The code under test syncs every write, so the temp directory of the tests is in memory where there is room for
 it: a killed process leaves the same there as on a disk. Set `TMPDIR` to have it somewhere else.
@@ -16,6 +16,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -91,9 +92,9 @@ def home_environment(home: Path) -> Mapping[str, str]:
 _session = _isolate_process()
 
 
-@pytest.fixture(autouse=True)
-def isolated_home() -> Iterator[Path]:
-    """An empty home of the test's own, which is also its working directory."""
+@contextmanager
+def a_home() -> Iterator[Path]:
+    """An empty home, which is also the working directory; the environment comes back as it was."""
     before = dict(os.environ)
     directory = Path.cwd()
     home = _session / f"home-{next(_numbers)}"
@@ -102,12 +103,16 @@ def isolated_home() -> Iterator[Path]:
     os.chdir(home)
     yield home
     os.chdir(directory)
-    for name in os.environ.keys() - before.keys():
+    after = dict(os.environ)
+    for name in after.keys() - before.keys():
         del os.environ[name]
     for name, value in before.items():
-        if os.environ.get(name) != value:
+        if after.get(name) != value:
             os.environ[name] = value
-    shutil.rmtree(home, ignore_errors=True)
+    try:
+        home.rmdir()  # most tests leave it empty
+    except OSError:
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture

@@ -11,10 +11,9 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
-
-import pytest
 
 _GRACE_S = 2.0
 _LASTING = ("pydev", "pytest_timeout")
@@ -65,9 +64,9 @@ def _describe(kind: str, thread: Any, name: str) -> str:
     return f"{kind} {name!r} is still running; it was started here:\n{where}"
 
 
-@pytest.fixture(autouse=True)
-def no_leaked_threads(guarded: None) -> Iterator[None]:
-    """Fails the test that left a thread behind."""
+@contextmanager
+def threads_watched(complaints: list[str]) -> Iterator[None]:
+    """Threads that were started meanwhile and are still running are told in `complaints`."""
     threading.Thread.start = _start_and_remember  # type: ignore[method-assign]
     qt = "PySide6.QtCore" in sys.modules
     if qt:
@@ -76,21 +75,18 @@ def no_leaked_threads(guarded: None) -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     threading.Thread.start = _start_thread  # type: ignore[method-assign]
-    leaks = []
     for thread in set(threading.enumerate()) - before:
         # Threads that Python did not start (a QThread that ran Python code) have no join of their own.
         if thread.name.startswith(_LASTING) or isinstance(thread, threading._DummyThread):
             continue
         thread.join(_GRACE_S)
         if thread.is_alive():
-            leaks.append(_describe("thread", thread, thread.name))
+            complaints.append(_describe("thread", thread, thread.name))
     if qt:
         for thread in _running_qthreads():
             if not thread.wait(int(_GRACE_S * 1000)):
-                leaks.append(_describe("QThread", thread, thread.objectName() or type(thread).__name__))
+                complaints.append(_describe("QThread", thread, thread.objectName() or type(thread).__name__))
                 # Destroyed while running, it would abort the rest of the tests.
                 thread.requestInterruption()
                 thread.quit()
         _qthreads.clear()
-    if leaks:
-        pytest.fail("\n".join(leaks), pytrace=False)
