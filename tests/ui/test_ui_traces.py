@@ -68,7 +68,7 @@ def test_each_trace_shows_its_verdict_and_the_step_that_shows_it(windows: Window
     assert (current.kind, current.label, current.failed) == ("call", "memory_write", True)
 
 
-def test_the_list_is_live_and_keeps_the_selection(windows: Windows, home: Path) -> None:
+def test_the_list_is_live_keeps_the_selection_and_holds_own_runs_too(windows: Windows, home: Path) -> None:
     driver, tab = opened(windows, home)
     choose(driver, tab, FAILED)
     shutil.copy(LABELLED / "13-later-no-tool-support.json", home / DUMPS / "1786999999999_new.json")
@@ -77,6 +77,7 @@ def test_the_list_is_live_and_keeps_the_selection(windows: Windows, home: Path) 
     assert [line.row.id[:13] for line in tab.list.selected] == [FAILED]
     (home / DUMPS / "1786999999999_new.json").unlink()
     driver.until(lambda: len(tab.list.shown) == 3)
+    traces_of_own_runs_are_listed_too(driver, tab)
 
 
 def test_the_first_dump_of_a_home_is_seen_as_well(windows: Windows, home: Path) -> None:
@@ -94,8 +95,7 @@ def test_the_first_dump_of_a_home_is_seen_as_well(windows: Windows, home: Path) 
     assert tab.pages.currentWidget() is tab.splitter
 
 
-def test_traces_of_own_runs_are_listed_too(windows: Windows, home: Path) -> None:
-    driver, tab = opened(windows, home)
+def traces_of_own_runs_are_listed_too(driver: Driver, tab: TracesTab) -> None:
     document = json.loads((LABELLED / "25-own-dream-wrote.json").read_text())
     driver.session.workbench.parts.traces.save("1786600000000-0a1b2c3d", document)
     driver.until(lambda: len(tab.list.shown) == 4)
@@ -103,8 +103,16 @@ def test_traces_of_own_runs_are_listed_too(windows: Windows, home: Path) -> None
     assert tab.detail.verdict.text.startswith("Wrote.")
 
 
-def test_the_list_can_be_narrowed_down_and_sorted(windows: Windows, home: Path) -> None:
-    _driver, tab = opened(windows, home)
+def test_what_is_listed_is_exported_compared_narrowed_down_and_sorted(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    driver, tab = opened(windows, home)
+    a_trace_is_copied_and_exported(driver, tab, tmp_path)
+    two_selected_traces_are_compared(driver, tab)
+    the_list_can_be_narrowed_down_and_sorted(tab)
+
+
+def the_list_can_be_narrowed_down_and_sorted(tab: TracesTab) -> None:
     tab.list.text.setText("OVERLOADED")
     assert verdicts(tab) == ["provider-error"]
     tab.list.text.setText("nowhere")
@@ -122,9 +130,18 @@ def test_the_list_can_be_narrowed_down_and_sorted(windows: Windows, home: Path) 
     assert verdicts(tab) == ["tool-failed", "timed-out", "provider-error"]
 
 
-def test_the_tree_and_the_flat_view_hold_the_same_steps(windows: Windows, home: Path) -> None:
+def test_a_trace_is_seen_from_every_side(windows: Windows, home: Path, qtbot: Any) -> None:
     driver, tab = opened(windows, home)
     choose(driver, tab, FAILED)
+    the_memory_stands_against_what_was_tried(tab)
+    the_timeline_goes_with_the_arrow_keys(tab, qtbot)
+    the_tree_and_the_flat_view_hold_the_same_steps(tab)
+    the_transcript_opens_at_the_message_that_triggered_the_run(driver, tab)
+    a_search_finds_names_and_escaped_text(tab)
+    the_raw_document_opens_piece_by_piece_and_is_searched(driver, tab)
+
+
+def the_tree_and_the_flat_view_hold_the_same_steps(tab: TracesTab) -> None:
     steps = tab.detail.steps
     tree = [item.data(0, Qt.ItemDataRole.UserRole) for item in steps._items()]
     steps.flat.setChecked(True)
@@ -135,9 +152,7 @@ def test_the_tree_and_the_flat_view_hold_the_same_steps(windows: Windows, home: 
     assert "I would add the 409 rule" in steps.text.toPlainText()
 
 
-def test_the_timeline_goes_with_the_arrow_keys(windows: Windows, home: Path, qtbot: Any) -> None:
-    driver, tab = opened(windows, home)
-    choose(driver, tab, FAILED)
+def the_timeline_goes_with_the_arrow_keys(tab: TracesTab, qtbot: Any) -> None:
     line = tab.detail.timeline
     qtbot.keyClick(line, Qt.Key.Key_Right)
     qtbot.keyClick(line, Qt.Key.Key_Right)
@@ -149,17 +164,13 @@ def test_the_timeline_goes_with_the_arrow_keys(windows: Windows, home: Path, qtb
     assert all(area.left() >= 0 and area.right() <= line.width() for area in areas)
 
 
-def test_the_memory_stands_against_what_was_tried(windows: Windows, home: Path) -> None:
-    driver, tab = opened(windows, home)
-    choose(driver, tab, FAILED)
+def the_memory_stands_against_what_was_tried(tab: TracesTab) -> None:
     shown = tab.detail.memory.toPlainText()
     assert "not applied: old_string not found in file." in shown
     assert "+- Never retry 409 automatically." in shown
 
 
-def test_the_raw_document_opens_piece_by_piece_and_is_searched(windows: Windows, home: Path) -> None:
-    driver, tab = opened(windows, home)
-    choose(driver, tab, FAILED)
+def the_raw_document_opens_piece_by_piece_and_is_searched(driver: Driver, tab: TracesTab) -> None:
     raw = tab.detail.raw
     tab.detail.pages.setCurrentWidget(raw)
     driver.until(lambda: raw.model.rowCount(QModelIndex()) > 10)
@@ -176,9 +187,7 @@ def test_the_raw_document_opens_piece_by_piece_and_is_searched(windows: Windows,
     assert "rate_limited" in QGuiApplication.clipboard().text()
 
 
-def test_a_search_finds_names_and_escaped_text(windows: Windows, home: Path) -> None:
-    driver, tab = opened(windows, home)
-    choose(driver, tab, FAILED)
+def a_search_finds_names_and_escaped_text(tab: TracesTab) -> None:
     dump = tab.detail.shown.detail.dump
     for needle, first in (("memoryPath", "memoryPath"), ("日本語", "events"), ('"historySeq', "userMessage")):
         hits = search(dump.source, dump.root, needle, lambda: None)
@@ -186,8 +195,27 @@ def test_a_search_finds_names_and_escaped_text(windows: Windows, home: Path) -> 
         assert str(hits[0].path[1].key) == first
 
 
-def test_two_selected_traces_are_compared(windows: Windows, home: Path) -> None:
-    driver, tab = opened(windows, home)
+def the_transcript_opens_at_the_message_that_triggered_the_run(driver: Driver, tab: TracesTab) -> None:
+    tab.detail.buttons["transcript"].click()
+    dialog = tab.transcript
+    assert dialog is not None
+    driver.until(lambda: dialog.is_read)
+    assert "triggered by this message" in dialog.title.text()
+    text = dialog.view.text
+    assert text.message(text.current()).id == tab.detail.shown.detail.facts.trigger_message_id
+    dialog.close()
+
+
+def a_trace_is_copied_and_exported(driver: Driver, tab: TracesTab, tmp_path: Path) -> None:
+    tab.detail.buttons["copy"].click()
+    assert "overloaded_error" in QGuiApplication.clipboard().text()
+    target = tmp_path / "exported.json"
+    tab.export_to(target)
+    driver.until(lambda: target.exists() and not tab.feed.busy)
+    assert target.read_bytes() == tab.detail.shown.detail.row.path.read_bytes()
+
+
+def two_selected_traces_are_compared(driver: Driver, tab: TracesTab) -> None:
     assert not tab.detail.buttons["compare"].isEnabled()
     tab.list.select(0)
     tab.list.select(2, also=True)
@@ -258,38 +286,15 @@ def test_a_replay_can_be_cancelled_and_refused(
     dialog.close()
 
 
-def test_the_transcript_opens_at_the_message_that_triggered_the_run(windows: Windows, home: Path) -> None:
+def test_a_damaged_trace_opens_as_far_as_it_can_be_read(windows: Windows, home: Path) -> None:
     driver, tab = opened(windows, home)
-    choose(driver, tab, FAILED)
-    tab.detail.buttons["transcript"].click()
-    dialog = tab.transcript
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    assert "triggered by this message" in dialog.title.text()
-    text = dialog.view.text
-    assert text.message(text.current()).id == tab.detail.shown.detail.facts.trigger_message_id
-    dialog.close()
-
-
-def test_a_trace_is_copied_and_exported(windows: Windows, home: Path, tmp_path: Path) -> None:
-    driver, tab = opened(windows, home)
-    tab.detail.buttons["copy"].click()
-    assert "overloaded_error" in QGuiApplication.clipboard().text()
-    target = tmp_path / "exported.json"
-    tab.export_to(target)
-    driver.until(lambda: target.exists() and not tab.feed.busy)
-    assert target.read_bytes() == tab.detail.shown.detail.row.path.read_bytes()
-
-
-@pytest.mark.parametrize(
-    "name", ["31-damaged-cut-in-events", "35-damaged-binary", "36-damaged-nested-too-deep"]
-)
-def test_a_damaged_trace_opens_as_far_as_it_can_be_read(windows: Windows, home: Path, name: str) -> None:
-    driver, tab = opened(windows, home)
-    shutil.copy(LABELLED / f"{name}.json", home / DUMPS / "1786999999999_x.json")
-    driver.until(lambda: len(tab.list.shown) == 4)
-    choose(driver, tab, "1786999999999")
-    assert tab.detail.verdict.text.startswith("Damaged trace.")
+    names = ("31-damaged-cut-in-events", "35-damaged-binary", "36-damaged-nested-too-deep")
+    for name in names:
+        shutil.copy(LABELLED / f"{name}.json", home / DUMPS / f"17869999999{name[:2]}_x.json")
+    driver.until(lambda: len(tab.list.shown) == 3 + len(names))
+    for name in names:
+        choose(driver, tab, f"17869999999{name[:2]}")
+        assert tab.detail.verdict.text.startswith("Damaged trace."), name
 
 
 def test_long_texts_are_folded(qtbot: Any) -> None:
