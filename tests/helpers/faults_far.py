@@ -51,7 +51,9 @@ def _far(room: Room) -> Iterator[SlowDisk]:
 class _Person:
     """A window, and who sits before it. A guard tells of a window that stands still, and lets it go on."""
 
-    def __init__(self, room: Room, disk: SlowDisk, *, furnish: bool = True) -> None:
+    def __init__(
+        self, room: Room, disk: SlowDisk, *, furnish: bool = True, patience_ms: int = PATIENCE_MS
+    ) -> None:
         from PySide6.QtCore import QTimer
 
         from reverie.clock import system_clock
@@ -60,7 +62,7 @@ class _Person:
         from reverie.ui.icons import Icons
         from reverie.ui.main_window import Beginning, MainWindow
 
-        self.room, self.disk = room, disk
+        self.room, self.disk, self._patience_ms = room, disk, patience_ms
         self.application = make_application()
         self.ticked, self._over = time.monotonic(), threading.Event()
         self._guard = threading.Thread(target=self._watch_over, args=(threading.get_ident(),), daemon=True)
@@ -76,8 +78,8 @@ class _Person:
     def until(self, what: str, condition: Callable[[], object]) -> None:
         from reverie.ui.settle import wait_for
 
-        held = wait_for(lambda: bool(condition()), PATIENCE_MS)
-        self.room.check(held, f"not within {PATIENCE_MS / 1000:g} s: {what}")
+        held = wait_for(lambda: bool(condition()), self._patience_ms)
+        self.room.check(held, f"not within {self._patience_ms / 1000:g} s: {what}")
 
     def settle(self) -> None:
         from reverie.ui.settle import is_loaded
@@ -150,7 +152,8 @@ def slow(room: Room) -> None:
         )
         room.settled(before, "on a slow disk")
         disk.pace(pace)
-        person = _Person(room, disk)
+        # Thousands of looks at this pace, on a machine that may be busy.
+        person = _Person(room, disk, patience_ms=5 * PATIENCE_MS)
         person.settle()
         person.open_note()
         person.type(TYPED)
