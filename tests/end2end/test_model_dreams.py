@@ -22,8 +22,6 @@ SECRET = "sk-test-FAKE-FAKE-FAKE-FAKE-0000000000"
 WIRES: tuple[Wire, ...] = ("openai", "anthropic")
 Run = Callable[..., Any]
 
-COMMIT_STYLE = "/memories/global/commit-style.md"
-
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

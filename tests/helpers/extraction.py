@@ -19,7 +19,6 @@ from reverie.services.parts import HomeParts
 CWD = "/projects/demo"
 OTHER = "/projects/other"
 NOW = (START + 100_000) * 1000
-OUTPUTS = ("trace_summaries", "memory_summary.md", "MEMORY.md", "skills")
 
 
 def age(path: Path, number: int) -> None:
