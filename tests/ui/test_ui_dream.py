@@ -113,23 +113,6 @@ def test_a_home_from_before_projects_were_covered_says_never_and_then_when(
     driver.until(lambda: driver.row(Scope.PROJECT).state == "record")
 
 
-def test_a_preview_changes_nothing_and_offers_to_do_it(windows: Windows, home: Path) -> None:
-    driver = windows.open(home)
-    before, data = looks(driver), coverage(home)
-    driver.do("dream.preview")
-    driver.until(lambda: not driver.tab.dreams.jobs.running)
-    driver.settle()
-    assert driver.footer.panel.result.keys == ("review", "apply")
-    assert looks(driver) == before
-    assert coverage(home) == data
-    driver.footer.panel.result.button("review").click()
-    dialog = driver.tab.dreams.review_dialog
-    assert dialog is not None
-    driver.until(lambda: dialog.is_read)
-    assert dialog.pane.tree.topLevelItemCount() > 0
-    assert not dialog.pane.undo.isEnabled(), "there is nothing to undo"
-
-
 def previewed(driver: Driver) -> Any:
     """The review of a preview, as it is shown."""
     driver.do("dream.preview")
@@ -183,10 +166,18 @@ def test_a_plan_is_applied_as_it_is_without_planning_again(windows: Windows, hom
     assert [op["path"] for op in applied.ops if op["applied"]]
 
 
-def test_words_of_ones_own_are_applied_and_undone_with_the_rest(windows: Windows, home: Path) -> None:
+def test_a_preview_changes_nothing_words_of_ones_own_are_applied_with_it_and_undone_with_the_rest(
+    windows: Windows, home: Path
+) -> None:
     kept = {path: path.read_bytes() for path in (home / "memory").rglob("*") if path.is_file()}
     driver = windows.open(home)
+    before, data = looks(driver), coverage(home)
     pane = previewed(driver).pane
+    assert driver.footer.panel.result.keys == ("review", "apply")
+    assert looks(driver) == before
+    assert coverage(home) == data
+    assert pane.tree.topLevelItemCount() > 0
+    assert not pane.undo.isEnabled(), "there is nothing to undo"
     edited = next(
         item
         for _part, item in pane.tree.parts()
@@ -204,10 +195,7 @@ def test_words_of_ones_own_are_applied_and_undone_with_the_rest(windows: Windows
     assert {path: path.read_bytes() for path in kept} == kept
 
 
-def test_after_a_run_the_same_view_is_there_to_read(windows: Windows, home: Path) -> None:
-    driver = windows.open(home)
-    assert driver.consolidate() == "completed"
-    driver.settle()
+def after_a_run_the_same_view_is_there_to_read(driver: Driver) -> None:
     driver.footer.panel.result.button("review").click()
     dialog = driver.tab.dreams.review_dialog
     assert dialog is not None
@@ -215,13 +203,15 @@ def test_after_a_run_the_same_view_is_there_to_read(windows: Windows, home: Path
     assert not dialog.pane.apply_button.isVisible()
     assert dialog.pane.undo.isEnabled()
     assert dialog.pane.detail.note.text(), "the reason is told"
+    dialog.close()
 
 
-def test_a_run_is_reviewed_and_undone_from_the_list(windows: Windows, home: Path) -> None:
+def test_a_run_is_reviewed_below_and_undone_from_the_list(windows: Windows, home: Path) -> None:
     kept = {path: path.read_bytes() for path in (home / "memory").rglob("*") if path.is_file()}
     driver = windows.open(home)
     assert driver.consolidate() == "completed"
     driver.settle()
+    after_a_run_the_same_view_is_there_to_read(driver)
     driver.do("dream.runs")
     dialog = driver.tab.dreams._runs
     assert dialog is not None
@@ -250,7 +240,9 @@ def test_an_undo_keeps_what_a_person_wrote_since_and_says_so(windows: Windows, h
     assert "Rewritten" in changed.read_text()
 
 
-def test_while_another_process_dreams_the_button_is_off_and_says_why(windows: Windows, home: Path) -> None:
+def test_while_another_process_dreams_the_button_is_off_and_a_run_refused_and_both_say_why(
+    windows: Windows, home: Path
+) -> None:
     import subprocess
     import sys
 
@@ -279,13 +271,7 @@ def test_while_another_process_dreams_the_button_is_off_and_says_why(windows: Wi
         holder.stdin.write("\n")
         holder.stdin.flush()
     driver.until(driver.footer.button.isEnabled)
-
-
-def test_a_refused_run_says_who_is_in_the_way(windows: Windows, home: Path) -> None:
-    """The lease is taken after the button was pressed: the run itself is refused."""
-    driver = windows.open(home)
-    from reverie.dream.service import dream_lease_name
-
+    # The lease is taken after the button was pressed: the run itself is refused.
     with driver.session.workbench.parts.leases.acquire(
         dream_lease_name(driver.session.info.id), purpose="dream (launch)"
     ):

@@ -181,13 +181,16 @@ def test_a_file_over_the_agents_limit_is_shown_and_not_written(windows: Windows,
     assert driver.pane.gauge.over
 
 
-def test_a_new_memory_is_made_selected_and_opened(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_memory_has_a_path_the_store_takes_and_is_made_selected_and_opened(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = "/memories/global/ideas/first.md"
     monkeypatch.setattr(PathDialog, "ask_new", lambda *_, **__: NewMemory(path, "What: it is"))
     driver.do("memory.new")
     driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == path)
     assert driver.file(path).file.description == "What: it is"
     assert driver.tree.current_data() is not None
+    the_dialog_judges_a_path_as_the_store_would(driver)
 
 
 def test_a_new_memory_begins_with_the_template_that_was_chosen(
@@ -249,7 +252,7 @@ def test_a_renamed_memory_keeps_its_unsaved_text(driver: Driver, monkeypatch: py
     assert file.buffer.address.path == PATH
 
 
-def test_a_pin_shows_when_the_sidecar_says_so(driver: Driver) -> None:
+def test_a_pin_shows_when_the_sidecar_says_so_and_a_companion_is_edited_in_its_place(driver: Driver) -> None:
     driver.open(PATH)
     assert not driver.file(PATH).file.usage.pinned
     driver.do("memory.pin")
@@ -257,9 +260,6 @@ def test_a_pin_shows_when_the_sidecar_says_so(driver: Driver) -> None:
     assert driver.window.actions_["memory.pin"].isChecked()
     driver.do("memory.pin")
     driver.until(lambda: not driver.file(PATH).file.usage.pinned)
-
-
-def test_a_companion_is_edited_in_its_place(driver: Driver) -> None:
     index = driver.tab.model.index_of(("global", "c:AGENTS.md"))
     driver.tree.setCurrentIndex(index)
     driver.until(
@@ -271,29 +271,32 @@ def test_a_companion_is_edited_in_its_place(driver: Driver) -> None:
     assert (driver.home / "AGENTS.md").read_text() == "Said first.\n" + before
 
 
-@pytest.mark.parametrize(("answer", "closed"), [("cancel", False), ("discard", True), ("save", True)])
-def test_closing_with_unsaved_text_asks(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch, answer: str, closed: bool
+@pytest.mark.parametrize("answer", ["discard", "save"])
+def test_closing_with_unsaved_text_asks_and_can_be_called_off(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
     before = disk(driver).read_text()
     driver.open(PATH)
     driver.type("mine\n")
     asked: list[Any] = []
+    answers = ["cancel", answer]
 
     def ask(_parent: Any, names: Any) -> str:
         asked.append(names)
-        return answer
+        return answers[len(asked) - 1]
 
     monkeypatch.setattr(dialogs, "ask_unsaved", ask)
     driver.window.close()
-    if closed:
-        driver.until(lambda: not driver.window.isVisible())
-    assert driver.window.isVisible() != closed
+    assert driver.window.isVisible()
     assert asked == [[PATH]]
+    assert disk(driver).read_text() == before
+    driver.window.close()
+    driver.until(lambda: not driver.window.isVisible())
+    assert asked == [[PATH]] * 2
     assert disk(driver).read_text() == ("mine\n" + before if answer == "save" else before)
 
 
-def test_the_dialog_judges_a_path_as_the_store_would(driver: Driver) -> None:
+def the_dialog_judges_a_path_as_the_store_would(driver: Driver) -> None:
     for scope, rel, fine in (
         (Scope.PROJECT, "new/note.md", True),
         (Scope.PROJECT, "deploy.md", False),
