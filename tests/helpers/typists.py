@@ -21,6 +21,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,36 @@ RANDOM_WITHIN_MS = 900
 LETTERS = "abc \u00e9\u4e16\U0001f600\n"
 STARTS = (b"one\r\ntwo\r\n", b"\xef\xbb\xbfone\ntwo", b"one\r\ntwo\nthree\rfour", b"")
 PACE_MS = 5
+_NEEDED = (
+    "PySide6.QtNetwork",
+    "reverie.agent.verdict",
+    "reverie.compose",
+    "reverie.dream.review",
+    "reverie.dream.rules_engine",
+    "reverie.dream.service",
+    "reverie.memory.history",
+    "reverie.memory.lint",
+    "reverie.memory.snapshots",
+    "reverie.services.drafts",
+    "reverie.services.failures",
+    "reverie.services.instructions",
+    "reverie.services.lint",
+    "reverie.services.orphans",
+    "reverie.services.record_changes",
+    "reverie.services.replay",
+    "reverie.services.status",
+    "reverie.services.traces",
+    "reverie.services.workbench",
+    "reverie.settings",
+    "reverie.transcripts.mux",
+    "reverie.ui.app",
+    "reverie.ui.main_window",
+    "reverie.ui.memory.tab",
+    "reverie.ui.open_homes",
+    "reverie.ui.picking",
+    "reverie.ui.settings_control",
+    "yaml.cyaml",
+)
 
 
 def type_for_ever(job: dict[str, Any], told: int) -> None:
@@ -237,12 +268,9 @@ def wanted(start: bytes, typed: str) -> str:
 
 
 def main() -> None:
-    # Everything that a window needs, once.
-    import reverie.compose
-    import reverie.services.drafts
-    import reverie.services.workbench
-    import reverie.ui.main_window  # noqa: F401
-
+    # Everything that a window needs, at once or late: each would import it for itself.
+    for name in _NEEDED:
+        import_module(name)
     for line in sys.stdin:
         sys.stdout.write(json.dumps(raise_typist(json.loads(line))) + "\n")
         sys.stdout.flush()
