@@ -266,7 +266,7 @@ def deadline_error(service: Service, last: ProviderError | None = None) -> Provi
     )
 
 
-def patience_error(service: Service, error: ProviderError, wait_s: float) -> ProviderError:
+def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
     """The service asks to wait longer than the time limit allows."""
     return ProviderError(
         error.fault,

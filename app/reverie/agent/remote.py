@@ -101,7 +101,7 @@ class RemoteProvider:
                     raise trouble.error from None
                 pause = self._pause(tries, trouble)
                 if pause > request.deadline - time.monotonic():
-                    raise faults.patience_error(self._service, trouble.error, pause) from None
+                    raise faults.patience_error(trouble.error, pause) from None
                 self._last = trouble.error
             tries += 1
             progress(StreamProgress(retry=f"{self._last.title} Asking again in {pause:.0f} s."))

@@ -44,7 +44,7 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
                 entries.append(Entry(path, "out", "unreadable", size=file.size, scope=scope))
                 continue
             loaded = loaded_summary(said)
-            state, reason = _state(facts, scope, loaded.text, is_cut=loaded.is_cut)
+            state, reason = _state(scope, loaded.text, is_cut=loaded.is_cut)
             if state != "out":
                 text = loaded.text
                 if loaded.is_cut:
@@ -73,7 +73,7 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
     return Part("summary", tuple(entries), gauges, text, notes, facts.off, cut_line, marked)
 
 
-def _state(facts: Facts, scope: Scope, loaded: str, *, is_cut: bool) -> tuple[State, Reason]:
+def _state(scope: Scope, loaded: str, *, is_cut: bool) -> tuple[State, Reason]:
     if scope is not Scope.GLOBAL:
         return "out", "older"
     if not loaded:
