@@ -6486,6 +6486,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zur Durchsicht angehalten, nichts wurde geschrieben. {reason}</translation>
     </message>
     <message>
+        <source>History</source>
+        <translation>Geschichte</translation>
+    </message>
+    <message>
         <source>How often</source>
         <translation>Wie oft</translation>
     </message>

@@ -75,7 +75,9 @@ def damaged_history(room: Room) -> None:
             room.check(
                 all(now.get(name) == kept[name] for name in kept), f"{kind}: the old one is not as it was"
             )
-            room.messages.append(f"{kind}: {old.name} is kept")
+        said = [entry.text for entry in room.parts().activity.read() if entry.event == "history.damaged"]
+        room.check(len(said) == 1, f"{kind}: Activity tells of it {len(said)} times")
+        room.messages += [f"{kind}: {text}" for text in said]
         changed = {**before, "memory/global/testing.md": b"second\n"}
         room.same(changed, room.memories(), f"{kind} damaged")
         undo = edits.delete(context, NOTE)

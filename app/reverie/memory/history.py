@@ -19,7 +19,7 @@ Threading: any thread but the GUI's; a `History` holds nothing open between call
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,8 +59,18 @@ _MOST_NOTES = 200
 class History(HistoryReader):
     """The history kept in `repository` (`<home id>.git`; created by the first snapshot, mode 0700)."""
 
-    def __init__(self, repository: Path, *, lock_dir: Path, clock: Clock, pack_after: int = 2000) -> None:
+    def __init__(
+        self,
+        repository: Path,
+        *,
+        lock_dir: Path,
+        clock: Clock,
+        pack_after: int = 2000,
+        notify: Callable[[str], None] = lambda _sentence: None,
+    ) -> None:
+        """`notify` is told of a history that is set aside, once, by whoever found the damage."""
         super().__init__(repository)
+        self._notify = notify
         self._lock_dir = lock_dir
         self._clock = clock
         self._pack_after = pack_after
@@ -214,10 +224,12 @@ class History(HistoryReader):
 
     def _begin_anew(self, damage: DamagedError) -> None:
         aside = set_aside(self._path, self._clock())
-        self._set_aside.append(
+        sentence = (
             f"The history of this home was damaged ({damage}) and is set aside as {shown(aside.name)}; "
             "a new one has begun. What was kept before can be read from the old one only."
         )
+        self._set_aside.append(sentence)
+        self._notify(sentence)
 
     def _pack(self, repository: Repository) -> None:
         if not self._packs:

@@ -115,8 +115,15 @@ class HomeParts:
             lock_dir=self.profile.locks,
             clock=self.clock,
             pack_after=self.settings.history.pack_after,
+            notify=self._say_of_history,
         )
         return Snapshots(self.home, history, self.usage, self.actors, self.clock)
+
+    def _say_of_history(self, sentence: str) -> None:
+        home = str(self.home.root)
+        self.activity.add(
+            "history.damaged", level="warning", text=sentence, home=home, workspace_id=None, or_log=True
+        )
 
     @cached_property
     def leases(self) -> Leases:

@@ -77,3 +77,15 @@ def test_a_history_that_began_anew_hides_no_tree(bench: Workbench, tmp_path: Pat
     later.start_history()
     outside(later)
     assert badges(later) == {TESTING}
+
+
+def test_of_a_damaged_history_activity_tells_once_where_the_old_one_is(bench: Workbench) -> None:
+    (bench.parts.profile.history(bench.home_id) / "HEAD").write_bytes(b"garbage")
+    later = Workbench(again(bench.parts))
+    later.start_history()
+    outside(later)
+    later.parts.snapshots.observe(source="test")
+    (told,) = later.parts.activity.read()
+    assert told.event == "history.damaged"
+    (aside,) = later.parts.profile.history(bench.home_id).parent.glob("*.damaged-*")
+    assert aside.name in told.text

@@ -135,6 +135,7 @@ def kind_words(entry: ActivityEntry) -> str:
         "notes": tr("Session notes"),
         "revert": tr("Undo"),
         "run": tr("Recovery"),
+        "history": tr("History"),
         "host": tr("Background services"),
         "services": tr("Background services"),
         "watch": tr("Background services"),
