@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ui_windows import ACME, Windows
+from ui_windows import ACME, Driver, Windows
 
 from helpers.model_server import ModelServer, Reply
 from helpers.turns import say_turns
@@ -31,14 +31,6 @@ def idle(driver: Any) -> None:
     driver.until(lambda: not driver.services.host.busy)
 
 
-def test_nothing_is_hosted_while_no_switch_is_on(windows: Windows, home: Path) -> None:
-    driver = windows.open(home)
-    idle(driver)
-    assert label(driver) == ""
-    assert holder(windows, driver) is None
-    assert not driver.window.actions_["services.pause"].isEnabled()
-
-
 @pytest.mark.parametrize("by", ["system1", "background"])
 def test_either_switch_brings_the_services_and_closing_gives_the_lease_back(
     windows: Windows, home: Path, by: str
@@ -47,6 +39,10 @@ def test_either_switch_brings_the_services_and_closing_gives_the_lease_back(
         windows.settings(ON)
     driver = windows.open(home)
     if by == "background":
+        idle(driver)
+        assert label(driver) == "", "nothing is hosted while no switch is on"
+        assert holder(windows, driver) is None
+        assert not driver.window.actions_["services.pause"].isEnabled()
         windows.settings(f"[background.{driver.session.info.id}]\nenabled = true\nruns_per_day = 0\n")
         driver.services.host.look_again()
     driver.until(lambda: label(driver) == "Services on")
@@ -58,10 +54,7 @@ def test_either_switch_brings_the_services_and_closing_gives_the_lease_back(
     assert holder(windows, driver) is None
 
 
-def test_switching_off_in_the_settings_ends_them(windows: Windows, home: Path) -> None:
-    windows.settings(ON)
-    driver = windows.open(home)
-    driver.until(lambda: label(driver) == "Services on")
+def switching_off_in_the_settings_ends_them(windows: Windows, driver: Driver) -> None:
     driver.do("settings.open")
     control = driver.window.settings
     driver.until(lambda: control.dialog is not None and not control.busy)
@@ -83,7 +76,9 @@ def test_where_another_process_hosts_this_one_views_and_takes_over(windows: Wind
     driver.settle()
 
 
-def test_a_pause_ends_what_runs_and_is_taken_back(windows: Windows, home: Path) -> None:
+def test_a_pause_ends_what_runs_and_is_taken_back_and_the_settings_end_it_for_good(
+    windows: Windows, home: Path
+) -> None:
     windows.settings(ON)
     driver = windows.open(home)
     driver.until(lambda: label(driver) == "Services on")
@@ -97,6 +92,7 @@ def test_a_pause_ends_what_runs_and_is_taken_back(windows: Windows, home: Path) 
     assert driver.services.activity.services.isHidden()
     driver.until(lambda: label(driver) == "Services on")
     driver.settle()
+    switching_off_in_the_settings_ends_them(windows, driver)
 
 
 def test_a_run_of_the_services_stands_in_activity_and_cancel_pauses_them(
