@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,9 @@ def raise_victim(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    # What a job imports late is imported once, here.
+    for name in ("pygit2", "rapidfuzz.fuzz", "reverie.memory.disk_effects", "reverie.settings", "yaml.cyaml"):
+        import_module(name)
     for line in sys.stdin:
         sys.stdout.write(json.dumps(raise_victim(json.loads(line))) + "\n")
         sys.stdout.flush()
