@@ -73,8 +73,7 @@ def test_typing_shows_results_enter_opens_and_escape_gives_the_trees_back(
     assert snapshot(home) == before
 
 
-def test_the_list_is_walked_from_the_field_and_left_upwards(windows: Windows, home: Path) -> None:
-    driver = windows.open(home)
+def the_list_is_walked_from_the_field_and_left_upwards(driver: Driver) -> None:
     search = driver.tab.search
     driver.do("view.search")
     typed(driver, "the")
@@ -130,8 +129,11 @@ def test_a_result_of_another_workspace_or_home_is_shown_there(
         driver.settle()
 
 
-def test_what_another_process_writes_is_found_while_the_question_stands(windows: Windows, home: Path) -> None:
+def test_while_a_question_stands_what_another_process_writes_is_found_and_a_damaged_index_mended(
+    windows: Windows, home: Path
+) -> None:
     driver = windows.open(home)
+    the_list_is_walked_from_the_field_and_left_upwards(driver)
     typed(driver, "zyzzyva_count")
     assert paths(driver) == []
     assert driver.tab.search.said.isVisible()
@@ -142,6 +144,7 @@ def test_what_another_process_writes_is_found_while_the_question_stands(windows:
     assert not driver.tab.search.said.isVisible()
     target.unlink()
     driver.until(lambda: paths(driver) == [])
+    an_index_that_is_damaged_between_two_questions_is_mended_unseen(windows, driver)
 
 
 def test_searching_reads_no_file_on_the_gui_thread(windows: Windows, home: Path) -> None:
@@ -159,9 +162,11 @@ def test_searching_reads_no_file_on_the_gui_thread(windows: Windows, home: Path)
     assert touched
 
 
-def test_cjk_patterns_filters_and_what_cannot_be_meant(windows: Windows, home: Path) -> None:
+def test_cjk_patterns_filters_what_cannot_be_meant_and_what_a_row_hides(windows: Windows, home: Path) -> None:
     (home / "memory/global/cjk.md").write_text("設定値を変更する\n", encoding="utf-8")
-    driver = windows.open(home)
+    (home / "memory/global/odd\u202egpj.md").write_text("a kakapo\n", encoding="utf-8")
+    driver = windows.open(home, ACME)
+    a_row_says_what_it_is_aloud_and_what_it_hides(driver)
     search = driver.tab.search
     typed(driver, "定値")
     assert paths(driver) == ["/memories/global/cjk.md"]
@@ -174,10 +179,7 @@ def test_cjk_patterns_filters_and_what_cannot_be_meant(windows: Windows, home: P
     assert all(path.startswith("/memories/global/") or "/memories/" not in path for path in paths(driver))
 
 
-def test_an_index_that_is_damaged_between_two_questions_is_mended_unseen(
-    windows: Windows, home: Path
-) -> None:
-    driver = windows.open(home)
+def an_index_that_is_damaged_between_two_questions_is_mended_unseen(windows: Windows, driver: Driver) -> None:
     typed(driver, "retry-loop")
     index = windows.profile.search_index
     for aside in ("-wal", "-shm"):
@@ -187,9 +189,7 @@ def test_an_index_that_is_damaged_between_two_questions_is_mended_unseen(
     driver.until(lambda: "/memories/workspace/findings/retry-loop.md" in paths(driver))
 
 
-def test_a_row_says_what_it_is_aloud_and_what_it_hides(windows: Windows, home: Path) -> None:
-    (home / "memory/global/odd\u202egpj.md").write_text("a kakapo\n", encoding="utf-8")
-    driver = windows.open(home, ACME)
+def a_row_says_what_it_is_aloud_and_what_it_hides(driver: Driver) -> None:
     typed(driver, "kakapo")
     model = driver.tab.search.list.results
     index = model.index(0, 0)
