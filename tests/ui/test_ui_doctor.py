@@ -190,18 +190,15 @@ def test_it_names_the_switch_and_one_press_mends_it(windows: Windows, home: Path
     driver.settle()
 
 
-def test_another_workspace_is_examined_when_it_is_selected(windows: Windows, home: Path) -> None:
+def test_another_workspace_is_examined_when_it_is_selected_and_a_home_without_one_is_not(
+    windows: Windows, home: Path
+) -> None:
     driver = windows.open(home, watching=False)
     tab = examined(driver)
     control = driver.services.doctor_control
     assert control._context.workspace_id == ACME
     driver.choose(INGEST)
     driver.until(lambda: bool(tab.findings) and control._context.workspace_id == INGEST and not control.busy)
-
-
-def test_a_home_without_a_selected_workspace_is_not_examined(windows: Windows, home: Path) -> None:
-    driver = windows.open(home, watching=False)
-    tab = examined(driver)
     driver.window.picker.pick_home(driver.session.info.id)
     driver.until(lambda: not tab.findings)
     driver.settle()
@@ -209,21 +206,9 @@ def test_a_home_without_a_selected_workspace_is_not_examined(windows: Windows, h
     assert tab.nothing.isVisible()
 
 
-def test_a_fix_that_does_not_work_says_why(windows: Windows, home: Path) -> None:
-    driver = windows.open(home, watching=False)
-    tab = examined(driver)
-
-    def refuse() -> None:
-        raise MendableError("The disk is full.", next_step="Make room.")
-
-    tab.show_findings((Finding("feature", "It is on", "fail", "Off.", Fix("Switch", refuse)),), "x")
-    tab.rows.row("feature").button.click()
-    driver.until(lambda: "Make room." in tab.message.text)
-    assert len(tab.findings) > 1
-    assert tab.look.isEnabled()
-
-
-def test_debug_logging_is_switched_on_here_too(windows: Windows, home: Path, quiet_log: None) -> None:
+def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says_why(
+    windows: Windows, home: Path, quiet_log: None
+) -> None:
     log_level.set_debug(False)
     driver = windows.open(home, watching=False)
     tab = examined(driver)
@@ -233,6 +218,16 @@ def test_debug_logging_is_switched_on_here_too(windows: Windows, home: Path, qui
     driver.until(log_level.is_debug)
     driver.until(lambda: tab.rows.row("log-level").button.isHidden())
     assert driver.services.activity.debug_log.isChecked()
+    driver.until(lambda: not driver.services.doctor_control.busy)
+
+    def refuse() -> None:
+        raise MendableError("The disk is full.", next_step="Make room.")
+
+    tab.show_findings((Finding("feature", "It is on", "fail", "Off.", Fix("Switch", refuse)),), "x")
+    tab.rows.row("feature").button.click()
+    driver.until(lambda: "Make room." in tab.message.text)
+    assert len(tab.findings) > 1
+    assert tab.look.isEnabled()
 
 
 def test_a_test_of_the_model_is_made_on_request_only(windows: Windows, home: Path) -> None:
