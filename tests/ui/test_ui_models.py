@@ -80,7 +80,7 @@ def test_run_with_rules_asks_no_model(windows: Windows, home: Path, server: Mode
     assert server.requests == []
 
 
-def test_nothing_is_sent_before_somebody_agreed(
+def test_nothing_is_sent_before_somebody_agreed_and_who_agreed_once_is_not_asked_again(
     windows: Windows, home: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Asked(monkeypatch, agrees=False)
@@ -97,14 +97,7 @@ def test_nothing_is_sent_before_somebody_agreed(
     assert snapshot(home) == before
     assert "Nothing was sent" in driver.footer.panel.result.text
     assert driver.footer.button.isEnabled()
-
-
-def test_who_agreed_once_is_not_asked_again(
-    windows: Windows, home: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
     asked = Asked(monkeypatch)
-    driver = windows.open(home)
-    far_away(driver)
     assert driver.consolidate() == "completed"
     assert len(asked.consents) == 1
     driver.do("dream.preview")
@@ -141,7 +134,7 @@ def test_the_dialog_for_a_model_takes_model_strings_only_and_enter_runs(qtbot: A
     assert dialog.model == "openai:gpt-5"
 
 
-def test_cancelling_a_silent_model_gives_the_button_back(
+def test_cancelling_a_silent_model_gives_the_button_back_and_one_that_fails_says_what_to_do(
     windows: Windows, home: Path, server: ModelServer
 ) -> None:
     server.answer = lambda _request: Reply(fault="hang")
@@ -153,11 +146,8 @@ def test_cancelling_a_silent_model_gives_the_button_back(
     assert driver.tab.dreams.last_outcome == "cancelled"
     assert driver.footer.button.isEnabled()
     server.wait_for_hang_up()
-
-
-def test_a_model_that_fails_says_what_to_do(windows: Windows, home: Path, server: ModelServer) -> None:
     server.answer = lambda _request: Reply(status=401)
-    driver = windows.open(home)
+    driver.settle()
     assert driver.consolidate() == "failed"
     assert "key" in driver.footer.panel.result.text.casefold()
     assert KEY not in driver.footer.panel.result.text
