@@ -25,8 +25,8 @@ _MOST_HITS = 40
 # A text that is not plain is looked at so far; a phrase may stretch so far beyond its first word.
 _LONGEST = 64_000
 _FAR = 600
-# In a shape: part of a word, but what it is folded into has another length or depends on what stands beside
-# it. No text's own character is shaped into it.
+# In a shape, which has a space wherever there is no word: part of a word, but what it is folded into has
+# another length or depends on what stands beside it. No text's own character is shaped into it.
 _ODD = "\uffff"
 _JAMO = range(0x1100, 0x1200)
 Ranges = tuple[tuple[int, int], ...]
@@ -49,25 +49,27 @@ def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
     if wanted is None:
         return ()
     found: list[tuple[int, int]] = []
-    if text.isascii():
+    is_plain = text.isascii()
+    if is_plain:
         firsts, shape = wanted.plain, text.lower()
     else:
         text = text[:_LONGEST]
         firsts, shape = wanted.shaped, text.translate(_SHAPES)
+    known: dict[str, list[tuple[int, int]]] = {}
     beyond = 0
     for match in firsts.finditer(shape):
         start, end = match.span()
         if start < beyond:
             continue
-        while start > 0 and (shape[start - 1].isalnum() or shape[start - 1] in ("_", _ODD)):
+        if not is_plain:
+            start = shape.rfind(" ", 0, start) + 1
+        while is_plain and start > 0 and (shape[start - 1].isalnum() or shape[start - 1] == "_"):
             start -= 1
         beyond = end
-        word = shape[start:beyond]
-        if word.isascii():
-            _plain_hits(found, text, shape, (start, beyond), wanted)
-        elif _may_begin(text[start:beyond], wanted):
-            for stream in _streams(text, start, beyond, wanted.longest):
-                _stream_hits(found, text, stream, wanted)
+        if shape[start:end].isascii():
+            _plain_hits(found, text, shape, (start, end), wanted)
+        else:
+            found += _odd_hits(known, text, (start, end), wanted)
         if len(found) >= _MOST_HITS:
             break
     return _merged(found)
@@ -157,14 +159,32 @@ def _plain_hits(
             found += (part,) if part is not None else ()
 
 
-def _stream_hits(found: list[tuple[int, int]], text: str, stream: Sequence[Token], wanted: _Wanted) -> None:
-    """The hits that begin with the first of these tokens."""
-    for words, goes_on in wanted.terms:
-        span = _run(stream, words, goes_on=goes_on)
-        if span is None and len(words) == 1:
-            span = _part(stream[0], text, words[0], goes_on=goes_on)
-        if span is not None:
-            found.append(span)
+def _odd_hits(
+    known: dict[str, list[tuple[int, int]]], text: str, span: tuple[int, int], wanted: _Wanted
+) -> list[tuple[int, int]]:
+    """The hits that begin within the word at `span`. `known`: within those words that came before, where no
+    other word counts."""
+    start, end = span
+    word = text[start:end]
+    if not _may_begin(word, wanted):
+        return []
+    if wanted.longest > 1:
+        return _hits_within(text, start, end, wanted)
+    if word not in known:
+        known[word] = _hits_within(word, 0, len(word), wanted)
+    return [(first + start, last + start) for first, last in known[word]]
+
+
+def _hits_within(text: str, start: int, end: int, wanted: _Wanted) -> list[tuple[int, int]]:
+    found = []
+    for stream in _streams(text, start, end, wanted.longest):
+        for words, goes_on in wanted.terms:
+            span = _run(stream, words, goes_on=goes_on)
+            if span is None and len(words) == 1:
+                span = _part(stream[0], text, words[0], goes_on=goes_on)
+            if span is not None:
+                found.append(span)
+    return found
 
 
 def _streams(text: str, start: int, end: int, longest: int) -> Iterator[list[Token]]:
