@@ -44,11 +44,13 @@ def test_a_home_that_does_not_answer_is_named_and_ctrl_c_leaves(
         silent.set()
         left.set()
 
-    # As a main thread that hangs in the kernel: it does not take the signal.
+    # As a main thread that hangs in the kernel: it does not take the signal. The one that looks is sent it by
+    # name, as a worker of pytest-xdist has another thread that would take it and end all tests.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         with patience((tmp_path,), first_s=0.0, leave=leave):
-            os.kill(os.getpid(), signal.SIGINT)
+            (looking,) = (each for each in threading.enumerate() if "_look_after" in each.name)
+            signal.pthread_kill(looking.ident or 0, signal.SIGINT)
             assert left.wait(30)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
