@@ -84,7 +84,7 @@ _STREAM = "".join(
 
 
 @given(st.lists(st.integers(0, len(_STREAM)), max_size=12))
-@settings(max_examples=60)
+@settings(max_examples=examples(100))
 def test_where_the_bytes_are_cut_makes_no_difference(cuts: list[int]) -> None:
     parser, reader = EventParser(), ChatReader("m", lambda _progress: None)
     places = [0, *sorted(cuts), len(_STREAM)]

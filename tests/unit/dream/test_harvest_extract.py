@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from helpers.samples import copy_sample
 from reverie.dream.harvest_extract import (
     Candidate,
@@ -193,7 +194,7 @@ def test_no_turns_make_no_chunk() -> None:
     assert list(chunks([])) == []
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.lists(st.integers(1, 20_000), max_size=20), st.sampled_from(["x", "日", "🚢"]))
 def test_chunks_hold_every_message_once_and_stay_within_their_limits(lengths: list[int], unit: str) -> None:
     turns = [turn(number, unit * length) for number, length in enumerate(lengths)]

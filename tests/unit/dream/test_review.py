@@ -140,7 +140,7 @@ def test_bytes_that_are_no_text_come_through_unchanged() -> None:
     assert resolve(review, ALL).files == {A: None, B: data}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(100))
 @given(st.sets(st.integers(0, 5)), st.dictionaries(st.integers(0, 5), st.sets(st.integers(0, 1))))
 def test_only_what_is_accepted_changes(groups: set[int], hunks: dict[int, set[int]]) -> None:
     review = edits(6)

@@ -341,7 +341,7 @@ def test_no_plan_breaks_a_rail(notes: list[Note], budget: int, shuffler: random.
             assert sum(map(len, now.values())) <= sum(map(len, before.values()))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(stores())
 def test_planning_again_and_again_comes_to_an_end(notes: list[Note]) -> None:
     for _round in range(20):

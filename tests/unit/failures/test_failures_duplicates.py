@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.homes.loki_duplicates import repeated
 from reverie.services.record_changes import merged
 
@@ -115,7 +116,7 @@ RECORDS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(RECORDS)
 def test_no_merge_of_what_says_the_same_loses_a_word(records: list[dict[str, Any]]) -> None:
     for group in repeated(records):

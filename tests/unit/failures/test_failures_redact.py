@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.planted import PLACES, many_survivors, survivors, survivors_in_disguise
+from helpers.profiles import examples
 from reverie.failures.crash import scrubbed
 from reverie.failures.redact import Places, redact_text, redact_value
 
@@ -261,7 +262,7 @@ def test_nothing_that_is_planted_in_disguise_survives() -> None:
     assert survivors_in_disguise(600, seed=20_261_121) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     prose=st.lists(st.text("abc xyz.,:;=()[]{}\"'\n/\\-", max_size=30), min_size=2, max_size=5),

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.loki_home import FINGERPRINT, LokiMaker, error
+from helpers.profiles import examples
 from helpers.samples import copy_sample, snapshot
 from reverie.cli import main
 from reverie.clock import system_clock
@@ -325,7 +326,7 @@ KEYS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     rel=st.sampled_from(
         [

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.errors import StoreError
 from reverie.homes.loki_record_text import record_of, record_text
 from reverie.homes.loki_shelf import AntiPatternRecords, essence
@@ -35,7 +36,7 @@ def avoid(number: int, **fields: Any) -> dict[str, Any]:
     return {"id": f"sem-{number}", "pattern": "Avoid: E", "category": "anti-pattern", **fields}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(RECORDS)
 def test_a_record_is_read_back_from_its_lines_key_by_key_and_type_by_type(record: dict[str, Any]) -> None:
     again = record_of(record_text(record))
@@ -58,7 +59,7 @@ OTHERS = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(OTHERS, st.sampled_from([None, 1, 2, "\t"]), st.booleans(), st.booleans())
 def test_each_record_that_goes_comes_back_byte_for_byte(
     listed: list[Any], indent: Any, ascii_only: bool, bare: bool

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.memory.blame import blame, lines_of
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"d\n"]), max_size=12)
@@ -58,7 +59,7 @@ def test_versions_are_read_only_while_an_origin_is_open() -> None:
     assert 1 not in read
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(100))
 @given(st.lists(LINES, min_size=1, max_size=6))
 def test_the_lines_are_those_of_the_newest_and_stand_in_every_version_since_their_own(
     history: list[list[bytes]],

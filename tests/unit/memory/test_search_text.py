@@ -96,7 +96,7 @@ def test_a_text_is_not_found_by(text: str, asked: str, matches: Callable[[str, s
     assert not matches(text, asked)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(before=HAN, found=st.one_of(HAN, KANA), after=HAN, glue=st.sampled_from(["", " ", "a", "。"]))
 def test_every_part_of_a_run_without_spaces_is_found(
     before: str, found: str, after: str, glue: str, matches: Callable[[str, str], bool]
@@ -104,7 +104,7 @@ def test_every_part_of_a_run_without_spaces_is_found(
     assert matches(before + glue + found + after, found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(words=st.lists(WORD, min_size=1, max_size=5), data=st.data())
 def test_every_word_and_every_beginning_of_two_letters_is_found(
     words: list[str], data: st.DataObject, matches: Callable[[str, str], bool]

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.foreign_home import make_foreign_home
+from helpers.profiles import examples
 from helpers.samples import copy_sample, snapshot
 from reverie.errors import Conflict, MendableError, Unavailable
 from reverie.files.checkpoint import set_observer
@@ -559,7 +560,7 @@ OURS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(st.lists(OURS, max_size=6), st.tuples(st.sampled_from(["use", "write"]), KEYS))
 def test_with_one_stale_write_between_no_use_and_no_pin_of_anybody_is_lost(
     ours: list[tuple[str, str]], theirs: tuple[str, str]

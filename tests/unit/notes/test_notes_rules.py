@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.notes_home import SECTIONS
+from helpers.profiles import examples
 from reverie.notes.material import as_json, newest
 from reverie.notes.rules import filled, found_in
 from reverie.notes.sections import over_limits, parse_sections, structure_break
@@ -127,7 +128,7 @@ _MESSAGES = st.lists(
 
 
 @given(_MESSAGES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 def test_whatever_was_said_the_sections_stay(messages: list[Message]) -> None:
     found = found_in(messages, corrections)
     text = filled(TEMPLATE, found)

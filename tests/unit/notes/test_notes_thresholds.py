@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.claude_transcripts import SESSION, Chat, use
+from helpers.profiles import examples
 from reverie.notes.thresholds import Counters, Measured, Thresholds, decide, succeeded
 from reverie.transcripts.claude_facts import SessionFacts, SessionScan
 
@@ -163,7 +164,7 @@ def test_a_threshold_counts_only_above_zero() -> None:
 
 
 @given(st.integers(0, 40_000), st.integers(0, 40_000), st.integers(0, 9), st.booleans(), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_nothing_is_ever_due_without_growth(
     tokens: int, before: int, calls: int, at_break: bool, begun: bool
 ) -> None:

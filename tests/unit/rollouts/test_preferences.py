@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.extraction import age, extract, memory_of, small_home, talk
+from helpers.profiles import examples
 from reverie.rollouts.preferences import preference_in
 
 
@@ -53,7 +54,7 @@ def test_what_only_looks_like_a_preference_is_none(sentence: str) -> None:
     assert preference_in(sentence) is None
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(100))
 @given(st.text(max_size=600))
 def test_any_text_has_a_clause_of_its_own_or_none(text: str) -> None:
     clause = preference_in(text)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.rollouts.stage_one import redacted
 from reverie.text.codex_redact import codex_redact
 from reverie.text.redact import find_secrets
@@ -43,7 +44,7 @@ def test_the_four_redactions_in_their_order(text: str, wanted: str) -> None:
 
 
 @given(st.text(alphabet="sk-ABeaertoken:= \n'\"0123456789AKI", max_size=80))
-@settings(max_examples=60)
+@settings(max_examples=examples(100))
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = codex_redact(text)
     assert codex_redact(once) == once

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.errors import Unavailable
 from reverie.rollouts.rule_merge import merged
 from reverie.rollouts.stage_two import Staging, Trace, references_problem
@@ -84,7 +85,7 @@ def test_only_lines_that_point_to_a_file_that_is_there_may_be_added(after: str, 
 
 
 @given(st.lists(st.sampled_from(["", "a", "b", "See also: `MEMORY.md`"]), max_size=8), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(100))
 def test_whatever_is_accepted_still_holds_every_line_in_its_order(
     lines: list[str], data: st.DataObject
 ) -> None:

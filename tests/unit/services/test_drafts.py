@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.benches import NOW, contents, sample_parts, workspace
+from helpers.profiles import examples
 from reverie.files.process import ProcessId, this_process
 from reverie.homes.scopes import Scope
 from reverie.services import drafts
@@ -63,7 +64,7 @@ def test_a_draft_comes_back_as_it_was_typed_to_the_next_window(parts: HomeParts)
 
 
 @given(content=st.text(st.characters(codec=None)))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_comes_back_byte_for_byte(parts: HomeParts, content: str) -> None:
     name = a_desk(parts, "00000001").keep(a_draft(parts, content))
     offer = a_desk(parts, "00000002").offer(name)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reverie.transcripts.lines as transcript_lines
+from helpers.profiles import examples
 from helpers.samples import copy_sample
 from reverie.errors import Unavailable
 from reverie.transcripts.mux import MuxTranscript
@@ -211,7 +212,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(json_values, max_size=6))
 def test_no_row_whatever_it_holds_stops_the_reading(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any]

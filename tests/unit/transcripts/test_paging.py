@@ -8,6 +8,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.transcripts.paging import PAGE_CHARS, PagedTranscript, is_prompt, says
 from reverie.transcripts.reading import Message, Reading, ToolUse
 
@@ -36,7 +37,7 @@ def nothing() -> None:
 
 
 @given(st.integers(0, 40), st.integers(1, 9), st.lists(st.integers(0, 50), max_size=5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_page_is_the_same_however_one_came_there(total: int, size: int, places: list[int]) -> None:
     _made, pages = paged(*(f"text {number}" for number in range(total)))
     for start in places:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.chats import Chat, chat_row
+from helpers.profiles import examples
 from reverie.errors import MendableError
 from reverie.transcripts import tail as tail_module
 from reverie.transcripts.tail import TailPosition, TranscriptTail, newest_rows
@@ -302,7 +303,7 @@ def test_the_newest_row_is_found_however_long_it_is(chat: Chat) -> None:
     assert found.events[-1].turn.id == "user-2"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(st.integers(0, 2**31), st.integers(1, 12))
 def test_however_a_transcript_is_written_each_row_comes_once_in_order(
     tmp_path_factory: pytest.TempPathFactory, seed: int, count: int
@@ -324,7 +325,7 @@ def test_however_a_transcript_is_written_each_row_comes_once_in_order(
     assert found == [f"user-{number}" for number in range(count)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(st.integers(0, 2**31))
 def test_whatever_the_agent_does_each_answer_comes_once_and_only_ended(
     tmp_path_factory: pytest.TempPathFactory, seed: int
