@@ -11,12 +11,12 @@ Pure; any thread.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from re import _parser  # type: ignore[attr-defined]  # the parse tree tells which patterns never end
 from typing import Any
 
 from reverie.homes.scopes import Scope
-from reverie.memory.search_text import question
+from reverie.memory.search_text import question, tokens
 
 HOUR_NS = 3_600_000_000_000
 _UNITS = {"m": HOUR_NS // 60, "h": HOUR_NS, "d": 24 * HOUR_NS, "w": 7 * 24 * HOUR_NS}
@@ -67,6 +67,18 @@ class Query:
         """Nothing is asked."""
         filters = self.scopes or self.homes or self.changed or self.by or self.pinned is not None
         return not (self.terms or self.regex or filters or self.problems)
+
+    @property
+    def without_first_letter(self) -> Query | None:
+        """The same without the word that is just begun, of which one letter is typed; None where there is no
+        such word, or no other. Too many words begin with a letter to look for all of them."""
+        last = self.terms[-1] if self.terms else Term("")
+        begun = next(reversed(list(tokens(last.text))), None) if last.goes_on else None
+        if begun is None or begun.end - begun.start > 1 or last.phrase.endswith("*"):
+            return None
+        before = Term(last.text[: begun.start])
+        terms = (*self.terms[:-1], *((before,) if before.phrase else ()))
+        return replace(self, terms=terms) if terms else None
 
 
 def parse_query(text: str) -> Query:

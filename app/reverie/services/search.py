@@ -132,9 +132,22 @@ class SearchDesk:
         told: Callable[[Answer], None] = lambda _answer: None,
     ) -> Answer:
         """What answers `text` now, best first. Does not update; a damaged index is marked for the next
-        update. A pattern (`/…/`) is tried file by file: `told` hears what was found so far. Raises
+        update. A last word of one letter that nothing holds is taken for the beginning of one, and asks
+        nothing yet. A pattern (`/…/`) is tried file by file: `told` hears what was found so far. Raises
         `SearchStopped`."""
         query = parse_query(text)
+        answer = self._answer(text, query, count, stop, told)
+        before = query.without_first_letter if not answer.hits and not answer.problems else None
+        return self._answer(text, before, count, stop, told) if before is not None else answer
+
+    def _answer(
+        self,
+        text: str,
+        query: Query,
+        count: int,
+        stop: Callable[[], bool],
+        told: Callable[[Answer], None],
+    ) -> Answer:
         shelves = self._wanted(query)
         problems = (*query.problems, *(shelf.trouble for _id, shelf in shelves if shelf.trouble))
         if query.is_empty or query.problems or not shelves:

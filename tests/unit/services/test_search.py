@@ -87,6 +87,21 @@ def test_planted_words_are_found_in_every_place(parts: HomeParts, tmp_path: Path
         assert len(found(desk, asked)) == 3, asked
 
 
+def test_a_word_of_which_one_letter_is_typed_takes_no_hit_away_unless_it_is_a_word(
+    desk: SearchDesk, parts: HomeParts
+) -> None:
+    for name, word in (("plain", "plan"), ("lettered", "plan q")):
+        (parts.home.root / f"memory/global/{name}.md").write_text(f"the xylograph-{word} stands\n")
+    desk.note(parts.home_id, seen(rescan=True))
+    desk.update()
+    both = {"/memories/global/plain.md", "/memories/global/lettered.md"}
+    for asked in ("xylograph s", "xylograph-s", "xylograph plan s", "xylograph-plan 7", "xylograph"):
+        assert set(found(desk, asked)) == both, asked
+    assert found(desk, "xylograph q") == found(desk, "xylograph-plan q") == ["/memories/global/lettered.md"]
+    for asked in ("xylograph s ", '"xylograph s"', "s xylograph", "xylograph sz", "s", "s scope:global"):
+        assert found(desk, asked) == [], asked
+
+
 def test_filters_narrow_down(desk: SearchDesk, parts: HomeParts) -> None:
     scopes = {hit.scope for hit in desk.search("the scope:global", count=500).hits}
     assert scopes == {Scope.GLOBAL}
