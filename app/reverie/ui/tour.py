@@ -52,9 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.update(HOME=str(scratch), USERPROFILE=str(scratch))
     try:
         return _tour(options.directory.absolute(), home, scratch)
-    except TourFailed as failure:
-        sys.stderr.write(f"tour: {failure}\n")
-        return 1
     finally:
         faulthandler.cancel_dump_traceback_later()
         shutil.rmtree(scratch, ignore_errors=True)
@@ -80,13 +77,18 @@ def _tour(directory: Path, home: Path | None, scratch: Path) -> int:
     window.start()
     try:
         Guide(window, directory).walk()
+        code = 0
+    except TourFailed as failure:
+        sys.stderr.write(f"tour: {failure}\n")
+        code = 1
     finally:
         window.shut_down()
         application.processEvents()
-    if stuck_lanes():
+    if stuck_lanes():  # a thread that is destroyed while it runs would abort the process
         sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(1)
-    return 0
+    return code
 
 
 def _copy_home(home: Path | None, copy: Path) -> None:
