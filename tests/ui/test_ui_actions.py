@@ -28,9 +28,9 @@ from reverie.ui.main_window import Beginning, MainWindow
 
 
 @pytest.fixture
-def window(qtbot: Any, windows: Windows) -> MainWindow:
+def window(windows: Windows) -> MainWindow:
     made = MainWindow(windows.profile, system_clock, Icons(), Beginning())
-    qtbot.addWidget(made, before_close_func=MainWindow.shut_down)
+    windows.keep(made)
     return made
 
 

@@ -49,9 +49,9 @@ main(["--home", sys.argv[1], "--profile", sys.argv[2], "--offscreen"])
 """
 
 
-def unfurnished(windows: Windows, qtbot: Any, beginning: Beginning) -> MainWindow:
+def unfurnished(windows: Windows, beginning: Beginning) -> MainWindow:
     window = MainWindow(windows.profile, system_clock, Icons(), beginning, furnish=False)
-    qtbot.addWidget(window, before_close_func=MainWindow.shut_down)
+    windows.keep(window)
     window.show()
     window.start()
     return window
@@ -101,7 +101,7 @@ def test_the_first_look_says_of_its_rows_what_the_tree_says(qtbot: Any, home: Pa
 def test_the_names_are_shown_before_the_window_has_its_parts_and_stay_until_it_shows_them(
     windows: Windows, qtbot: Any, home: Path
 ) -> None:
-    window = unfurnished(windows, qtbot, Beginning((home,), workspace=ACME))
+    window = unfurnished(windows, Beginning((home,), workspace=ACME))
     look = window.look
     assert look is not None
     assert not hasattr(window, "tab")
@@ -128,15 +128,13 @@ def test_the_names_are_shown_before_the_window_has_its_parts_and_stay_until_it_s
 def test_a_home_that_cannot_be_opened_ends_the_first_look_with_its_words(
     windows: Windows, qtbot: Any, tmp_path: Path
 ) -> None:
-    window = unfurnished(windows, qtbot, Beginning((tmp_path / "nothing",)))
+    window = unfurnished(windows, Beginning((tmp_path / "nothing",)))
     qtbot.waitUntil(lambda: window.look is None, timeout=LIMIT_MS)
     assert window.opening_failed
 
 
-def test_a_window_closed_during_the_first_look_leaves_nothing_behind(
-    windows: Windows, qtbot: Any, home: Path
-) -> None:
-    window = unfurnished(windows, qtbot, Beginning((home,)))
+def test_a_window_closed_during_the_first_look_leaves_nothing_behind(windows: Windows, home: Path) -> None:
+    window = unfurnished(windows, Beginning((home,)))
     assert window.close()
     assert not window.isVisible()
     assert not hasattr(window, "tab")

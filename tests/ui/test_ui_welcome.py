@@ -62,7 +62,7 @@ def test_the_first_start_tells_homes_reading_runs_models_and_places_once(
 def test_where_no_home_is_found_it_offers_the_demo(windows: Windows, qtbot: Any, tmp_path: Path) -> None:
     beginning = Beginning(demo=tmp_path / "demo")
     window = MainWindow(windows.profile, system_clock, Icons(), beginning)
-    qtbot.addWidget(window, before_close_func=MainWindow.shut_down)
+    windows.keep(window)
     FirstStart(window)
     window.show()
     window.start()

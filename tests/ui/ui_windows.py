@@ -61,11 +61,16 @@ class Windows:
         make_application()
         beginning = Beginning((home,), workspace, watching=watching, helper=helper)
         window = MainWindow(self.profile, system_clock, self._icons, beginning)
-        self._qtbot.addWidget(window, before_close_func=MainWindow.shut_down)
-        self._open.append(window)
+        self.keep(window)
         window.show()
         window.start()
         return Driver(self._qtbot, window, home, watching=watching)
+
+    def keep(self, window: MainWindow) -> None:
+        """Shut it down at the end. pytest-qt holds no window itself: one that the garbage collector takes
+        first would leave its threads behind."""
+        self._qtbot.addWidget(window, before_close_func=MainWindow.shut_down)
+        self._open.append(window)
 
     def close(self) -> None:
         for window in self._open:
