@@ -13,7 +13,7 @@ A harvest inbox is machine-written: what counts of it are its candidates, not th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from reverie.homes.scopes import COMPANIONS
@@ -55,13 +55,14 @@ def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Rete
     changed = [path for path, text in before.items() if after.get(path) != text]
     lost: list[LostLine] = []
     if changed:
-        kept = _Kept(after.values())
+        kept: _Kept | None = None
         for path in changed:
-            lost.extend(
-                LostLine(path, number)
-                for number, words in counted_lines(path, before[path])
-                if words not in kept
-            )
+            # Most lines of a text that is only edited stand in it as before.
+            still_there = frozenset(after.get(path, "").splitlines())
+            for number, words in counted_lines(path, before[path], but=still_there):
+                kept = kept or _Kept(after.values())
+                if words not in kept:
+                    lost.append(LostLine(path, number))
     lost_paths = {line.path for line in lost}
     return Retention(
         lost=tuple(lost),
@@ -108,12 +109,12 @@ class _Kept:
         return words in self._lines or words in self._joined
 
 
-def counted_lines(path: str, text: str) -> list[tuple[int, str]]:
-    """The lines of a text that count, folded, with their numbers."""
+def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
+    """The lines of a text that count, folded, with their numbers; none of the lines in `but`."""
     inbox = path.startswith(_INBOX)
     counted = []
     for number, line in enumerate(text.splitlines(), start=1):
-        if inbox and _INBOX_NOISE.match(line):
+        if line in but or (inbox and _INBOX_NOISE.match(line)):
             continue
         words = folded_words(line)
         if words:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from reverie.text.secret_shapes import Span, is_placeholder
+from reverie.text.secret_shapes import Span, holds_any, is_placeholder
 
 _Kind = Literal["password", "token", "mention"]
 
@@ -40,6 +40,8 @@ _BARE = re.compile(r"""[^\s"'`,;<>&\\]++""")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PASSWORDS = {"password", "passwd", "passwort", "pwd", "passphrase", "passcode", "secret"}
 _TOKENS = {"token", "apikey", "authtoken", "accesstoken", "credential", "credentials"}
+# One of them is in every name that `_kind_of_name` knows.
+_IN_SUCH_NAMES = ("pass", "pwd", "secret", "token", "key", "credential")
 _KEYS_OF = re.compile("api|access|account|auth|encryption|master|private|secret|service|signing")
 
 _NO_VALUE = re.compile(
@@ -59,6 +61,8 @@ _LEAST: dict[_Kind, int] = {"password": 6, "token": 8, "mention": 16}
 
 def named_secrets(text: str) -> Iterator[Span]:
     """Spans of all values that their name makes a secret."""
+    if not holds_any(text.lower(), _IN_SUCH_NAMES):
+        return
     position = 0
     while (named := _NAMED.search(text, position)) is not None:
         position = named.end()
