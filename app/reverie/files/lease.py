@@ -84,17 +84,26 @@ class Leases:
         ensure_private(self._database.parent)
         token = secrets.token_hex(16)
         owner = this_process()
-        with self._connected(create=True) as connection, _transaction(connection):
-            connection.execute(_TABLE)
-            now = _now_ms()
-            holder = _living_holder(connection, name, now)
-            if holder is not None:
-                raise LeaseHeld(holder)
-            connection.execute(
-                "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (name, token, owner.pid, owner.started, owner.boot, purpose, now, now + int(ttl_s * 1000)),
-            )
-        return Lease(self, name, token, ttl_s)
+        with self._connected(create=True) as connection:
+            with _transaction(connection):
+                connection.execute(_TABLE)
+                now = _now_ms()
+                holder = _living_holder(connection, name, now)
+                if holder is not None:
+                    raise LeaseHeld(holder)
+                row = (
+                    name,
+                    token,
+                    owner.pid,
+                    owner.started,
+                    owner.boot,
+                    purpose,
+                    now,
+                    now + int(ttl_s * 1000),
+                )
+                connection.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            kept_open = self._kept_open()
+        return Lease(self, name, token, ttl_s, kept_open)
 
     def holder(self, name: str) -> LeaseHolder | None:
         """Who holds `name` now; None when it is free, expired, or its owner is dead. Creates nothing."""
@@ -117,24 +126,42 @@ class Leases:
         with self._connected(create=False) as connection:
             connection.execute("DELETE FROM leases WHERE name = ? AND token = ?", (name, token))
 
+    def _kept_open(self) -> sqlite3.Connection | None:
+        """What spares the short connections the clean-up that the last one to close has to do, or None."""
+        connection = None
+        try:
+            connection = self._open("rw")
+            connection.execute("SELECT 1 FROM leases").fetchone()
+        except sqlite3.Error:
+            if connection is not None:
+                connection.close()
+            return None
+        return connection
+
     @contextlib.contextmanager
     def _connected(self, *, create: bool) -> Iterator[sqlite3.Connection]:
-        mode = "rwc" if create else "rw"
         try:
-            connection = sqlite3.connect(
-                f"{self._database.absolute().as_uri()}?mode={mode}",
-                uri=True,
-                timeout=_BUSY_TIMEOUT_S,
-                isolation_level=None,
-            )
+            connection = self._open("rwc" if create else "rw")
             try:
                 if create:
                     use_wal(connection)
+                # A lease outlives no boot, so none has to outlive a power failure.
+                connection.execute("PRAGMA synchronous = NORMAL")
                 yield connection
             finally:
                 connection.close()
         except sqlite3.Error as error:
             raise self._in_words(error) from error
+
+    def _open(self, mode: str) -> sqlite3.Connection:
+        # One that is kept open is closed by whichever thread gives the lease back.
+        return sqlite3.connect(
+            f"{self._database.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=_BUSY_TIMEOUT_S,
+            isolation_level=None,
+            check_same_thread=False,
+        )
 
     def _in_words(self, error: sqlite3.Error) -> MendableError:
         if is_busy(error):
@@ -154,13 +181,16 @@ class Leases:
 class Lease:
     """A lease that is held; a context manager that releases it. Made by `Leases.acquire`."""
 
-    def __init__(self, leases: Leases, name: str, token: str, ttl_s: float) -> None:
+    def __init__(
+        self, leases: Leases, name: str, token: str, ttl_s: float, kept_open: sqlite3.Connection | None
+    ) -> None:
         self.name = name
         # Set once somebody else has the lease, or it could not be renewed for its whole time.
         self.lost = threading.Event()
         self._leases = leases
         self._token = token
         self._ttl_s = ttl_s
+        self._kept_open = kept_open
         self._renewed = time.monotonic()
         self._released = threading.Event()
         self._heartbeat = threading.Thread(target=self._beat, name=f"lease {name}", daemon=True)
@@ -200,6 +230,9 @@ class Lease:
         except MendableError as error:
             _given_up.add(self._token)
             _log.warning("lease %s could not be released and will expire: %s", self.name, error)
+        finally:
+            if self._kept_open is not None:
+                self._kept_open.close()
 
     def _beat(self) -> None:
         while not self._released.wait(self._ttl_s / 3):
