@@ -132,6 +132,43 @@ def test_a_wide_level_shows_a_batch_and_more_on_demand(
     assert model.hidden_rows() == 0
 
 
+@settings(FEW, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(TREES, min_size=2, max_size=4))
+def test_who_asks_for_more_while_rows_are_replaced_gets_no_row_of_the_old_tree(
+    qapp: object, trees: list[Node]
+) -> None:
+    """As a view does whose scroll bar moves because rows went."""
+    model = NodeModel()
+
+    def ask(*_told: object) -> None:
+        for index in (QModelIndex(), *list(model.walk())):
+            model.reveal_more(index)
+        for name in "abcdefg":
+            model.index_of((name, name), reveal=True)
+
+    for signal in (model.rowsInserted, model.rowsRemoved, model.rowsMoved):
+        signal.connect(ask)
+    for tree in trees:
+        model.set_tree(tree)
+        assert shown(model) == told(tree)
+
+
+def test_what_goes_wrong_while_rows_are_replaced_is_told_and_the_new_tree_is_shown(
+    qapp: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, wanted = NodeModel(), Node("", None, (Node("b", 0), Node("c", 0)))
+    model.set_tree(Node("", None, (Node("a", 0), Node("b", 0))))
+    assert shown(model)
+
+    def fails(*_rows: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(node_model, "steps", fails)
+    with pytest.raises(ZeroDivisionError):
+        model.set_tree(wanted)
+    assert shown(model) == told(wanted)
+
+
 def test_a_bug_in_a_value_is_raised_once_and_then_nothing_is_shown(qapp: object) -> None:
     class Broken(NodeModel):
         def value(self, node: Node, role: int) -> Any:

@@ -55,6 +55,7 @@ class NodeModel(QAbstractItemModel):
         self._rows: dict[int, _Row] = {}
         self._root = _Row(0, Node("", None), None, 0)
         self._broken = False
+        self._updating = False
 
     # What subclasses say
 
@@ -74,8 +75,15 @@ class NodeModel(QAbstractItemModel):
 
     def set_tree(self, tree: Node) -> None:
         """Show `tree` by the smallest changes; selection, expansion and persistent indexes survive."""
-        self._update_children(self._root, tree)
-        self._root.node = tree
+        self._updating = True
+        try:
+            self._update_children(self._root, tree)
+            self._root.node = tree
+        except BaseException:
+            self.reset_tree(tree)  # a bug is told; what is shown is right all the same
+            raise
+        finally:
+            self._updating = False
 
     def reset_tree(self, tree: Node) -> None:
         """Show a tree that has nothing to do with the last one."""
@@ -101,19 +109,21 @@ class NodeModel(QAbstractItemModel):
 
     def index_of(self, keys: Sequence[str], *, reveal: bool = False, made: bool = False) -> QModelIndex:
         """The index at a path of keys, invalid if there is none (or if it lies beyond a limit and not
-        `reveal`, or, with `made`, on a level that nobody asked for yet)."""
+        `reveal`, or, with `made`, on a level that nobody asked for yet). Who asks while the rows are being
+        replaced hears of those that are there already, and reveals none."""
         level = self._root
         for key in keys:
             if made and level.children is None:
                 return QModelIndex()
-            place = next((row for row, child in enumerate(level.node.children) if child.key == key), None)
-            if place is None:
+            found = next((row for row in self._children(level) if row.node.key == key), None)
+            if found is None and reveal and not self._updating:
+                place = next((at for at, child in enumerate(level.node.children) if child.key == key), None)
+                if place is not None:
+                    self._raise_limit(level, place + 1)
+                    found = self._children(level)[place]
+            if found is None:
                 return QModelIndex()
-            if place >= level.count:
-                if not reveal:
-                    return QModelIndex()
-                self._raise_limit(level, place + 1)
-            level = self._children(level)[place]
+            level = found
         return self._index(level)
 
     def hidden_rows(self, index: AnyIndex = _NOWHERE) -> int:
@@ -217,6 +227,8 @@ class NodeModel(QAbstractItemModel):
             self._forget(child)
 
     def _raise_limit(self, level: _Row, count: int) -> None:
+        if self._updating:
+            return  # its rows are on their way from the old node to the new one: more of the old were wrong
         level.limit = max(level.limit, count)
         target = min(len(level.node.children), level.limit)
         if target <= level.count:
