@@ -12,9 +12,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QScrollArea, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTabWidget, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
+from reverie.ui.columns import scrolled
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
@@ -69,7 +70,7 @@ class SettingsDialog(QDialog):
             (self.advanced, self.tr("A&dvanced")),
         )
         for page, title in self._all:
-            self.pages.addTab(_scrolled(page, title), title)
+            self.pages.addTab(scrolled(page, title.replace("&", ""), sideways=True), title)
         self.finder = Finder(self.pages)
         self.search = SettingsSearch(self.tr("Search the settings"))
         self.search.textChanged.connect(self._on_search)
@@ -237,13 +238,3 @@ class SettingsDialog(QDialog):
         self.apply.setEnabled(possible and self._dirty)
         for button in (self.ok, self.apply):
             button.setToolTip(self.problem)
-
-
-def _scrolled(page: QWidget, title: str) -> QScrollArea:
-    """A page that is taller than the dialog can be scrolled."""
-    area = QScrollArea()
-    area.setWidget(page)
-    area.setAccessibleName(title.replace("&", ""))
-    area.setWidgetResizable(True)
-    area.setFrameShape(QScrollArea.Shape.NoFrame)
-    return area
