@@ -62,7 +62,9 @@ class Vault:
 
     def hide(self, text: str) -> str:
         """`text`, as it stands in a memory or prompt, with a token for every secret and every look-alike."""
-        look_alikes = [match.span() for match in _LOOK_ALIKE.finditer(text)]
+        # Nothing looks like a token without this word, and to search in all memories for the rest takes long.
+        has_word = "secret" in text.lower()
+        look_alikes = [match.span() for match in _LOOK_ALIKE.finditer(text)] if has_word else []
         if not look_alikes:
             # One look at most texts: as good as scrubbed, and remembered as such.
             return self._settled(text)

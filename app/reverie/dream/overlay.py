@@ -91,7 +91,6 @@ class DreamOverlay:
             dry_run,
             undeletable,
             self._kept,
-            any(self._has_index(overlay) for overlay in self._scopes.values()),
             "" if (records := self._home.records()) is None else records.sentence,
         )
         return Guard(MemoryCommands(self._store, count_reads=False), rails)
@@ -189,8 +188,9 @@ class DreamOverlay:
         moved = renamed_files(ops, before, after)
         followed = []
         for overlay in self._scopes.values():
-            follows = self._home.records() is not None or self._has_index(overlay)
-            if not overlay.files.changes() or not follows:
+            if not overlay.files.changes():
+                continue
+            if self._home.records() is None and not self._has_index(overlay):
                 continue
             change = self._root_change(overlay, moved)
             for rel, text in self._home.followed(overlay.root, change).items():

@@ -19,6 +19,10 @@ from reverie.memory.frontmatter import description
 from reverie.runs.guard import Rails
 
 _NOTES_LISTED = 2000
+_OF_INDEXES = (
+    "Notes marked as index list the others. Their lines follow by themselves what you create, merge, rename "
+    "or delete; an index is never deleted or renamed."
+)
 
 
 class Fence(Marks):
@@ -56,11 +60,6 @@ def rails_text(rails: Rails, caps: Caps) -> str:
     kept = [scope.value for scope in Scope if scope in rails.undeletable]
     if kept:
         lines.append(f"- Nothing may be deleted from {' or '.join(kept)} memory.")
-    if rails.has_index:
-        lines.append(
-            "- Notes marked as index list the others. Their lines follow by themselves what you create, "
-            "merge, rename or delete; an index is never deleted or renamed."
-        )
     if rails.of_records:
         lines.append(f"- {rails.of_records}")
     if rails.dry_run:
@@ -81,7 +80,8 @@ def task_prompt(notes: Sequence[Note], caps: Caps, fence: Fence) -> str:
     if omitted:
         lines.append(f"({omitted} more: view the directories)")
     listed = fence.around("\n".join(lines)) if lines else "There are none."
-    return f"Look after these {len(notes)} notes.\n\n{listed}\n"
+    of_indexes = f"{_OF_INDEXES}\n\n" if any(note.index for note in notes) else ""
+    return f"Look after these {len(notes)} notes.\n\n{of_indexes}{listed}\n"
 
 
 def _line(note: Note, caps: Caps) -> str:

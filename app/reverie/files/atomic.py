@@ -28,7 +28,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from reverie.errors import Conflict, MendableError, StoreError, mendable_from_os
@@ -134,7 +134,7 @@ def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
     """
     try:
         with Directory.open(directory) as opened:
-            return sweep_opened(opened, older_than_s=older_than_s)
+            return sweep_opened(opened, opened.names(), older_than_s=older_than_s)
     except FileNotFoundError:
         return 0
     except OSError as error:
@@ -143,11 +143,11 @@ def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
         ) from error
 
 
-def sweep_opened(directory: Directory, *, older_than_s: float) -> int:
-    """`sweep_temporaries` for an open directory. Raises OSError."""
+def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, older_than_s: float) -> int:
+    """`sweep_temporaries` for an open directory that has these names. Raises OSError."""
     oldest = time.time() - older_than_s
     swept = 0
-    for entry in directory.names():
+    for entry in names:
         if not is_temporary(entry.name):
             continue
         with contextlib.suppress(FileNotFoundError):  # another sweep, or its maker, was faster

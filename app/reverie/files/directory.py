@@ -94,7 +94,7 @@ class Directory:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 self.refuse_symlink(name)
             raise
-        return Directory(str(Path(self.path, name)), fd)
+        return Directory(f"{self.path.rstrip('/')}/{name}", fd)
 
     def names(self) -> list[os.DirEntry[str]]:
         """Every entry, unordered. Their `stat(follow_symlinks=False)` works while this directory is open."""

@@ -247,15 +247,19 @@ class RootedDirectory:
         A directory that this process may not change is passed over: nothing of ours can be in it.
         """
         root = os.path.realpath(self.root)
-        directories = [entry.rel for entry in self.walk().entries if entry.kind == "directory"]
         swept = 0
-        for rel in ["", *directories]:
+        pending = [""]
+        while pending:
+            rel = pending.pop()
             try:
                 with (
                     contextlib.suppress(SwappedError, FileNotFoundError, NotADirectoryError, PermissionError),
                     opened_below(root, rel.split("/") if rel else []) as directory,
                 ):
-                    swept += sweep_opened(directory, older_than_s=older_than_s)
+                    names = directory.names()
+                    below = (f"{rel}/{item.name}" if rel else item.name for item in names if _is_folder(item))
+                    pending += [child for child in below if not self._leaves_out(child)]
+                    swept += sweep_opened(directory, names, older_than_s=older_than_s)
             except OSError as error:
                 raise file_error(error, rel, "swept") from error
         return swept
@@ -380,6 +384,11 @@ def _entry(rel: str, status: os.stat_result) -> Entry:
     elif stat.S_ISDIR(status.st_mode):
         kind = "directory"
     return Entry(rel, kind, status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
+
+
+def _is_folder(item: os.DirEntry[str]) -> bool:
+    """Whether a walk goes on there."""
+    return not item.name.startswith(".") and item.is_dir(follow_symlinks=False)
 
 
 def _utf16(text: str) -> bytes:

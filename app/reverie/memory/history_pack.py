@@ -30,10 +30,11 @@ def pack_if_worthwhile(repository: Repository, pack_after: int) -> None:
 
     Raises DamagedError if an object cannot be packed, OSError; in both cases nothing has been removed.
     """
-    loose = {path.parent.name + path.name: path for path in _loose(repository.objects)}
+    names = list(_loose(repository.objects))
     packs = _packs(repository.objects)
-    if len(packs) <= MOST_PACKS and len(loose) <= pack_after:
+    if len(packs) <= MOST_PACKS and len(names) <= pack_after:
         return
+    loose = {name: repository.objects / name[:2] / name[2:] for name in names}
     for name in loose:
         repository.loose(bytes.fromhex(name))  # libgit2 must not meet one that is cut short
     if len(packs) > MOST_PACKS:
@@ -77,10 +78,12 @@ def _verify(objects: Path, ids: Iterable[str]) -> None:
         odb.read(name)
 
 
-def _loose(objects: Path) -> Iterable[Path]:
-    for directory in objects.iterdir():
-        if _SUBDIRECTORY.fullmatch(directory.name):
-            yield from (file for file in directory.iterdir() if _REST.fullmatch(file.name))
+def _loose(objects: Path) -> Iterable[str]:
+    """The names of all loose objects. As text: it is asked after each commit."""
+    for first in os.listdir(objects):  # noqa: PTH208
+        if _SUBDIRECTORY.fullmatch(first):
+            rest = os.listdir(f"{objects}/{first}")  # noqa: PTH208
+            yield from (first + name for name in rest if _REST.fullmatch(name))
 
 
 def _packs(objects: Path) -> list[Path]:

@@ -6,6 +6,7 @@ repository before the sink is flushed and the branch moved.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
@@ -45,9 +46,10 @@ class Snapshot:
     ) -> None:
         # Twice the same tree: one is edited, the other still tells what was there.
         tree = last.tree if last else None
-        self.tree = Folder(repository.tree, tree)
+        load = self._load = functools.cache(lambda raw: tuple(repository.tree(raw)))
+        self.tree = Folder(load, tree)
         self.notes: list[str] = []
-        self._last = Folder(repository.tree, tree)
+        self._last = Folder(load, tree)
         self._repository = repository
         self._sink = sink
         self._cache = cache
@@ -65,6 +67,8 @@ class Snapshot:
             root = self._whole(scanner.found, last)
         else:
             rels = None if dirty is None or last is None else _dirty_rels(source, dirty)
+            if last is not None and rels == set() and last.data == source.metadata:
+                return
             scanner = self._scanner(source, known)
             looked_at = {scanner.scan(rel) for rel in rels} if rels is not None else {""}
             if "" in looked_at:
@@ -103,7 +107,7 @@ class Snapshot:
 
     def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
         """The root as a full look found it."""
-        root = StoredRoot(Folder(self._repository.tree), {}, {})
+        root = StoredRoot(Folder(self._load), {}, {})
         _fill(root, found, last)
         return root
 

@@ -7,12 +7,12 @@ names (`history_names`). Empty folders do not exist in git: they vanish when wri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from reverie.memory.history_objects import TREE_MODE, ObjectSink, TreeEntry, encode_tree
 
-Loader = Callable[[bytes], Iterator[TreeEntry]]
+Loader = Callable[[bytes], Iterable[TreeEntry]]
 Names = tuple[bytes, ...]
 
 

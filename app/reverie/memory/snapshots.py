@@ -12,7 +12,7 @@ Failure: raises `MendableError`. Callers that are about to destroy something mus
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ from reverie.memory.usage_entries import unescaped
 
 if TYPE_CHECKING:
     from reverie.memory.attribution import ActorLog
+
+_USAGE_FIELDS = [field.name for field in fields(Usage)]
 
 
 class Snapshots:
@@ -54,20 +56,31 @@ class Snapshots:
     ) -> str | None:
         """Commit everything that changed (or what changed at `dirty`) as `actor`'s; None when nothing did."""
         return self.history.snapshot(
-            self._sources(), actor=actor, source=source, subject=subject, run_id=run_id, dirty=dirty
+            self._sources(self._home.roots()),
+            actor=actor,
+            source=source,
+            subject=subject,
+            run_id=run_id,
+            dirty=dirty,
         )
 
     def observe(self, *, source: str, dirty: Collection[Path] | None = None) -> None:
         """Commit what changed since the last snapshot, by whoever did it."""
         subject = "Changes found by a scan" if dirty is None else "Changes seen"
-        sharing = self._sharing()
+        roots = self._home.roots()
+        sharing = self._sharing(roots)
         self.history.snapshot(
-            self._sources(), actor=OUTSIDE, source=source, subject=subject, dirty=dirty, share=sharing.share
+            self._sources(roots),
+            actor=OUTSIDE,
+            source=source,
+            subject=subject,
+            dirty=dirty,
+            share=sharing.share,
         )
         sharing.log(self._clock())
 
-    def _sharing(self, companion: CompanionPlace | None = None) -> Sharing:
-        directories = {root.key: root.directory for root in self._home.roots()}
+    def _sharing(self, roots: Sequence[ScopeRoot], companion: CompanionPlace | None = None) -> Sharing:
+        directories = {root.key: root.directory for root in roots}
         directories[COMPANIONS] = self._home.root
         if companion is not None:
             directories[companion.key] = companion.directory
@@ -83,7 +96,7 @@ class Snapshots:
         known = set(self.history.files(head, place.key)) if head is not None else set()
         names = [name for name in sorted(known | {place.rel}) if (place.directory / name).is_file()]
         # Before a change of ours, what is new there is whoever's the log and the transcripts say.
-        sharing = self._sharing(place) if actor == OUTSIDE else None
+        sharing = self._sharing(self._home.roots(), place) if actor == OUTSIDE else None
         commit = self.history.snapshot(
             [SnapshotSource(place.key, place.directory, names)],
             actor=actor,
@@ -110,17 +123,17 @@ class Snapshots:
         """Make sure the history holds what stands at this path, before it is changed."""
         self.observe(source="before a change", dirty=[root.directory / rel])
 
-    def _sources(self) -> Sequence[SnapshotSource]:
+    def _sources(self, roots: Sequence[ScopeRoot]) -> Sequence[SnapshotSource]:
         by_prefix: dict[str, dict[str, Usage]] = {}
         for key, value in self._usage.load().items():
             prefix = key[: key.rfind(":") + 1]
             by_prefix.setdefault(prefix, {})[key] = value
-        return [self._source(root, by_prefix.get(root.usage_prefix or "", {})) for root in self._home.roots()]
+        return [self._source(root, by_prefix.get(root.usage_prefix or "", {})) for root in roots]
 
     def _source(self, root: ScopeRoot, usage: Mapping[str, Usage]) -> SnapshotSource:
         metadata: dict[str, dict[str, Any]] = {}
         for key, value in usage.items():
             rel = unescaped(key[len(root.usage_prefix or "") :])
             if self._home.usage_key(root, rel) == key:
-                metadata[rel] = asdict(value)
+                metadata[rel] = {name: getattr(value, name) for name in _USAGE_FIELDS}
         return SnapshotSource(root.key, root.directory, metadata=metadata, without=root.without)

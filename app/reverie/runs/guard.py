@@ -32,8 +32,8 @@ _SHOWN_CHARS = 500
 class Rails:
     """What a run may do. `is_protected` tells whether a path is pinned, or has something pinned below it;
     nothing of the `undeletable` scopes may be deleted (a final pass over an archived workspace). `kept`: why
-    a command must not touch a path because of what it is to the agent, empty where it may; `has_index`:
-    there are files that list the others; `of_records`: what there is to know of notes that are records."""
+    a command must not touch a path because of what it is to the agent, empty where it may; `of_records`:
+    what there is to know of notes that are records."""
 
     scopes: frozenset[Scope]
     budget: int
@@ -41,7 +41,6 @@ class Rails:
     dry_run: bool = False
     undeletable: frozenset[Scope] = frozenset()
     kept: Callable[[str, MemoryPath], str] = lambda _command, _path: ""
-    has_index: bool = False
     of_records: str = ""
 
 

@@ -126,7 +126,10 @@ def shaped_secrets(text: str) -> Iterator[Span]:
 def holds_any(text: str, parts: Iterable[str]) -> bool:
     """Whether one of `parts`, without which a pattern cannot match, stands in `text`: to ask this takes a
     hundredth of the time of the pattern."""
-    return any(part in text for part in parts)
+    for part in parts:  # noqa: SIM110 - asked ten times of each text; a generator takes twice as long
+        if part in text:
+            return True
+    return False
 
 
 def lowered(text: str) -> str:

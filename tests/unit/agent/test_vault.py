@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.agent.vault import Vault
+from helpers.profiles import examples
+from reverie.agent.vault import _LOOK_ALIKE, Vault
 from reverie.errors import StoreError
 from reverie.text.redact import find_secrets
 
@@ -148,3 +149,9 @@ def test_a_look_alike_in_a_memory_survives_beside_a_real_secret() -> None:
     hidden = vault.hide(text)
     assert vault.restore(hidden) == text
     assert vault.secrets_hidden == 1
+
+
+@settings(max_examples=examples(300))
+@given(st.from_regex(_LOOK_ALIKE))
+def test_every_look_alike_holds_the_word_that_it_is_looked_for_by(text: str) -> None:
+    assert "secret" in text.lower()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.text import secret_names, secret_shapes
+from reverie.text import redact, secret_names, secret_shapes
 from reverie.text.redact import find_secrets
 
 _SHAPES = (
@@ -48,9 +48,16 @@ def test_what_is_found_is_the_same_as_if_every_pattern_were_tried(text: str) -> 
     with pytest.MonkeyPatch.context() as patch:
         for module in (secret_shapes, secret_names):
             patch.setattr(module, "holds_any", lambda _text, _parts: True)
+        patch.setattr(redact, "_LEAST_ALONE", 0)
         assert find_secrets(text) == found
 
 
 def test_the_parts_of_names_are_in_every_word_that_makes_a_name_a_secret() -> None:
     for word in secret_names._PASSWORDS | secret_names._TOKENS | {"key"}:
         assert secret_shapes.holds_any(word, secret_names._IN_SUCH_NAMES), word
+
+
+def test_a_key_of_letters_and_digits_alone_is_found_however_short_keys_may_be() -> None:
+    shortest = "AKIA" + "A1B2C3D4E5F6G7H8"
+    assert [secret.kind for secret in find_secrets(shortest)] == ["provider-key"]
+    assert len(shortest) >= redact._LEAST_ALONE
