@@ -82,6 +82,19 @@ def test_what_survived_is_looked_at_again_only_when_nobody_works(
     assert gc.get_freeze_count() == 0
 
 
+def test_while_something_is_at_work_it_looks_more_often(qtbot: Any) -> None:
+    parent = QObject()
+    jobs: list[bool] = []
+    collector = Collector(parent, lambda: bool(jobs))
+    paces = []
+    for change in (lambda: None, lambda: jobs.append(True), jobs.clear):
+        change()
+        collector.look()
+        paces.append(collector._timer.interval())
+    collector.stop()
+    assert paces == [collector_module.LOOK_MS, collector_module.BUSY_LOOK_MS, collector_module.LOOK_MS]
+
+
 def test_the_automatic_collector_comes_back_with_the_last_window(qtbot: Any) -> None:
     parent = QObject()
     first, second = Collector(parent), Collector(parent)

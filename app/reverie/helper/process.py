@@ -83,6 +83,11 @@ class Helper:
         process = self._process
         return None if process is None or process.poll() is not None else process.pid
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no call is answered any more."""
+        return self._stopping
+
     def call(
         self,
         task: str,

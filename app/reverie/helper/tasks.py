@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.files.coalesce import Changes
-from reverie.homes.scopes import ScopeContext
+from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.profile import Profile
 from reverie.services.views import MemoryView, RevertView, RunView
 from reverie.services.workbench import Workbench
@@ -73,6 +73,10 @@ def mark_opened(desk: Desk, _control: TaskControl, context: ScopeContext) -> Non
     desk.workbench.mark_opened(context)
 
 
+def unseen(desk: Desk, _control: TaskControl, roots: Mapping[str, ScopeRoot]) -> frozenset[str]:
+    return desk.workbench.unseen(roots)
+
+
 def dream(desk: Desk, control: TaskControl, context: ScopeContext, dry_run: bool, engine: str) -> RunView:
     desk.workbench.parts.forget_settings()  # a person may have changed them in the window
     return desk.workbench.start_dream(
@@ -110,5 +114,5 @@ def update_index(desk: Desk, control: TaskControl, dirty: frozenset[Path] | None
 
 TASKS: Mapping[str, Callable[..., Any]] = {
     task.__name__: task
-    for task in (start_history, observe, mark_opened, dream, apply_review, revert, lint, update_index)
+    for task in (start_history, observe, mark_opened, unseen, dream, apply_review, revert, lint, update_index)
 }

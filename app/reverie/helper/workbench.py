@@ -6,14 +6,14 @@ Threading and failure: as `services.workbench` says; besides, `HelperGone` where
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.files.coalesce import Changes
-from reverie.helper.process import Helper, HelperStopped
-from reverie.homes.scopes import ScopeContext
+from reverie.helper.process import Helper, HelperGone, HelperStopped
+from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.lint import no_check
 from reverie.services.lint import SLICE_S, LintDesk, LintLook
 from reverie.services.parts import HomeParts
@@ -43,6 +43,16 @@ class HelpedWorkbench(Workbench):
     def mark_opened(self, context: ScopeContext) -> None:
         if self.history_started:
             self._call("mark_opened", context)
+
+    def unseen(self, roots: Mapping[str, ScopeRoot]) -> frozenset[str]:
+        try:
+            found: frozenset[str] = self._call("unseen", roots)
+        except HelperGone:
+            if self._helper.is_stopping:
+                raise
+            # A tree is shown all the same; whoever comes next starts the helper anew.
+            return super().unseen(roots)
+        return found
 
     def start_dream(
         self,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from reverie.files.coalesce import Changes
 from reverie.homes.listing import Companion
-from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import Usage
@@ -326,6 +326,11 @@ class Workbench(Desks):
         if not self._history_started.is_set():
             return frozenset()
         roots = {listing.root.key: listing.root for listing in scopes.values() if listing.root is not None}
+        return self.unseen(roots)
+
+    def unseen(self, roots: Mapping[str, ScopeRoot]) -> frozenset[str]:
+        """The memories in these roots, by key, that somebody else changed since a person last saw them.
+        Reads what it has not asked for before from the history."""
         return frozenset(str(memory_path(roots[key].scope, rel)) for key, rel in self._seen.unseen(roots))
 
     def _mark_seen(self, context: ScopeContext, text: FileText) -> None:

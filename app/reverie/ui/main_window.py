@@ -71,6 +71,7 @@ class MainWindow(WindowDeeds):
         self._collector = Collector(self, self.lanes.busy)
         for lane in self.lanes.all():
             lane.unclaimed.connect(self._on_unclaimed)
+            lane.busy_changed.connect(self._collector.look)
         self.setWindowTitle("Reverie[*]")
         self.resize(1240, 780)
         if furnish:

@@ -139,6 +139,26 @@ def test_a_call_under_way_in_a_helper_that_dies_is_told_and_the_next_starts_it_a
     assert helper.pid not in (None, first)
 
 
+def test_what_others_changed_is_told_also_where_the_helper_died_over_it(
+    workbench: HelpedWorkbench, helper: Helper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workbench.start_history()
+    note = workbench.parts.home.root / "memory" / "global" / "new.md"
+    note.write_text("# Told\n")
+    workbench.observe(Changes(frozenset({note}), False, 1, ()))
+    context = workbench.parts.home.context(workspace_id=ACME)
+
+    def gone(*_arguments: object, **_about: object) -> None:
+        raise HelperGone
+
+    with monkeypatch.context() as patch:
+        patch.setattr(helper, "call", gone)
+        assert "/memories/global/new.md" in workbench.view(context).changed_by_others
+    helper.stop()
+    with pytest.raises(HelperGone):
+        workbench.view(context)
+
+
 def test_cancelling_reaches_the_helper(silent: Silent) -> None:
     silent.begin()
     silent.cancel.set()
