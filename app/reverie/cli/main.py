@@ -47,7 +47,8 @@ def _patience(session: Session) -> AbstractContextManager[None]:
         return nullcontext()
     from reverie.cli.patience import patience, usual_homes
 
-    return patience(tuple(session.arguments.home or ()) or usual_homes())
+    named = tuple(session.arguments.home or ())
+    return patience((lambda: named) if named else usual_homes)
 
 
 def _window(session: Session) -> int:

@@ -1,9 +1,9 @@
 """A command that waits for a home which does not answer says so, and Ctrl+C ends it.
 
 A share that is gone keeps whoever reads from it waiting, in the kernel, where Python's own handling of Ctrl+C
-is not reached. So a second thread looks at the homes now and then, in a third that may hang itself; when they
-do not answer it says so once, and takes Ctrl+C instead. What a run had under way then is recovered by the
-next command, as after a kill.
+is not reached. So a second thread looks at the homes now and then (`files.look`); when they do not answer it
+says so once, and takes Ctrl+C instead. What a run had under way then is recovered by the next command, as
+after a kill.
 
 Threading: `patience` is for the main thread. Where a system cannot wait for signals, Ctrl+C stays as it is.
 """
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reverie.cli import answers
+from reverie.files.look import Look
 
 FIRST_S = 4.0
 LATER_S = 30.0
@@ -29,9 +30,12 @@ _POLL_S = 0.25
 
 @contextlib.contextmanager
 def patience(
-    homes: tuple[Path, ...], *, first_s: float = FIRST_S, leave: Callable[[int], None] = os._exit
+    homes: Callable[[], tuple[Path, ...]],
+    *,
+    first_s: float = FIRST_S,
+    leave: Callable[[int], None] = os._exit,
 ) -> Iterator[None]:
-    """Look after the command in the block, which works on `homes`."""
+    """Look after the command in the block, which works on `homes`; they are asked for once it takes long."""
     over = threading.Event()
     looking = threading.Thread(target=_look_after, args=(homes, over, first_s, leave), daemon=True)
     looking.start()
@@ -43,45 +47,34 @@ def patience(
 
 
 def usual_homes() -> tuple[Path, ...]:
-    """Where the homes are that a command means which names none; nothing is looked at."""
+    """Where the homes may be that a command means which names none; nothing is looked at."""
+    from reverie.homes.discovery import usual_places
+
     user = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is no user
-    return tuple(Path(user, name) for name in (".mux", ".xum", ".codex", ".claude"))
-
-
-class _Look:
-    def __init__(self, homes: tuple[Path, ...]) -> None:
-        self.at = homes[0]
-        self.answered = threading.Event()
-        self._homes = homes
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def _run(self) -> None:
-        for home in self._homes:
-            self.at = home
-            with contextlib.suppress(OSError, ValueError):
-                os.stat(self.at)  # noqa: PTH116 - said as it is
-        self.answered.set()
+    return usual_places(os.environ, Path(user))
 
 
 def _look_after(
-    homes: tuple[Path, ...], over: threading.Event, pause_s: float, leave: Callable[[int], None]
+    homes: Callable[[], tuple[Path, ...]], over: threading.Event, pause_s: float, leave: Callable[[int], None]
 ) -> None:
     # Blocked here, a Ctrl+C is left for the main thread unless it is asked for.
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     while not over.wait(pause_s):
         pause_s = LATER_S
-        look = _Look(homes)
-        if look.answered.wait(ANSWER_S) or over.is_set():
+        look = Look(homes())
+        look.answered.wait(ANSWER_S)
+        silent = look.at
+        if silent is None or over.is_set():
             continue
         answers.trouble(
-            f"{look.at} does not answer. It lies on a disk or a network share that may be gone. "
+            f"{silent} does not answer. It lies on a disk or a network share that may be gone. "
             "Reverie waits for it; Ctrl+C ends that."
         )
         _until_it_answers(look, over, leave)
 
 
-def _until_it_answers(look: _Look, over: threading.Event, leave: Callable[[int], None]) -> None:
+def _until_it_answers(look: Look, over: threading.Event, leave: Callable[[int], None]) -> None:
     while not over.is_set() and not look.answered.wait(0.0):
         if not hasattr(signal, "sigtimedwait"):
             over.wait(_POLL_S)

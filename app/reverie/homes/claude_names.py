@@ -69,10 +69,15 @@ def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
     return Path(env["CLAUDE_CONFIG_DIR"]) if env.get("CLAUDE_CONFIG_DIR") else home_dir / ".claude"
 
 
-def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """The home the agent would use, then the usual ones; those that exist."""
+def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
+    """Where a home may be: the one the agent would use, then the usual ones."""
     usual = (home_dir / ".claude", home_dir / ".config" / "claude")
-    return tuple(root for root in dict.fromkeys((home_root(env, home_dir), *usual)) if is_directory(root))
+    return tuple(dict.fromkeys((home_root(env, home_dir), *usual)))
+
+
+def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
+    """Those of the usual places that exist."""
+    return tuple(root for root in usual_places(env, home_dir) if is_directory(root))
 
 
 def detect(root: Path) -> bool:

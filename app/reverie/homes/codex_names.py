@@ -77,10 +77,14 @@ def sqlite_home(root: Path, env: Mapping[str, str], home_dir: Path) -> Path | No
     return Path(told) if _same(root, home_root(env, home_dir)) else None
 
 
+def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
+    """Where a home may be: the one the agent would use, then the usual one."""
+    return tuple(dict.fromkeys((home_root(env, home_dir), home_dir / ".codex")))
+
+
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """The home the agent would use, then the usual one; those that exist."""
-    roots = dict.fromkeys((home_root(env, home_dir), home_dir / ".codex"))
-    return tuple(root for root in roots if is_directory(root))
+    """Those of the usual places that exist."""
+    return tuple(root for root in usual_places(env, home_dir) if is_directory(root))
 
 
 def detect(root: Path) -> bool:

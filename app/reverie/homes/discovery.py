@@ -31,7 +31,8 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class HomeKind:
-    """One agent: how to recognise its home, how to open it, and where its homes usually are. `open` is given
+    """One agent: how to recognise its home, how to open it, and where its homes usually are: `roots` those
+    that exist, `places` all where one may be, without asking the disk. `open` is given
     the directory that may hold copies and what was found out (made on first use), None to do without; and
     whose home it is, None where that shall not count."""
 
@@ -39,6 +40,7 @@ class HomeKind:
     detect: Callable[[Path], bool]
     open: Callable[[Path, Path | None, User | None], Home]
     roots: Callable[[Mapping[str, str], Path], tuple[Path, ...]]
+    places: Callable[[Mapping[str, str], Path], tuple[Path, ...]] = lambda _env, _home_dir: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +76,26 @@ def _claude_home(root: Path, cache: Path | None, _user: User | None) -> Home:
 
 KINDS: tuple[HomeKind, ...] = (
     # Before mux, which also takes a damaged home that has only sessions for its own.
-    HomeKind(codex_names.KIND, codex_names.detect, _codex_home, codex_names.existing_home_roots),
-    HomeKind(claude_names.KIND, claude_names.detect, _claude_home, claude_names.existing_home_roots),
+    HomeKind(
+        codex_names.KIND,
+        codex_names.detect,
+        _codex_home,
+        codex_names.existing_home_roots,
+        codex_names.usual_places,
+    ),
+    HomeKind(
+        claude_names.KIND,
+        claude_names.detect,
+        _claude_home,
+        claude_names.existing_home_roots,
+        claude_names.usual_places,
+    ),
     HomeKind(
         mux.KIND,
         mux_location.detect,
         lambda root, _cache, _user: mux.MuxHome(root),
         mux_location.existing_home_roots,
+        mux_location.usual_places,
     ),
     # A project is taken for the store in it; where these are, `discover_projects` finds out.
     HomeKind(
@@ -98,6 +113,11 @@ def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
             if kind.detect(root):
                 found.setdefault(root.resolve(), FoundHome(root.absolute(), kind.kind))
     return tuple(found.values())
+
+
+def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
+    """Where `discover` looks; the disk is not asked."""
+    return tuple(dict.fromkeys(place for kind in KINDS for place in kind.places(env, home_dir)))
 
 
 def discover_projects(

@@ -21,12 +21,12 @@ COVERAGE = "memory-consolidation.json"
 CONFIG_BYTES = 64 << 20
 
 _MARKER_BYTES = 64
+_USUAL = (".xum", ".xum-dev", ".mux", ".mux-dev", ".cmux")
 
 
 def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
     """The directory the agent uses under this environment; it need not exist. `home_dir` is the user's."""
-    # An empty XUM_ROOT hides MUX_ROOT and then counts as unset itself.
-    explicit = env.get("XUM_ROOT", env.get("MUX_ROOT"))
+    explicit = _explicit(env)
     if explicit:
         return Path(explicit)
     suffix = "-dev" if env.get("NODE_ENV") == "development" else ""
@@ -40,9 +40,16 @@ def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
     return next((path for path in candidates if is_directory(path)), canonical)
 
 
+def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
+    """Where a home may be: what the environment says, then the usual ones; the disk is not asked."""
+    explicit = _explicit(env)
+    told = (Path(explicit),) if explicit else ()
+    return tuple(dict.fromkeys((*told, *(home_dir / name for name in _USUAL))))
+
+
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
     """Every home worth offering: the one the agent would use first, then the other usual ones that exist."""
-    usual = (home_dir / name for name in (".xum", ".xum-dev", ".mux", ".mux-dev", ".cmux"))
+    usual = (home_dir / name for name in _USUAL)
     found = dict.fromkeys(path for path in (resolve_home_root(env, home_dir), *usual) if is_directory(path))
     return tuple(found)
 
@@ -66,6 +73,11 @@ def detect(root: Path) -> bool:
         return True
     # One that is damaged or lists no projects is still opened, where the rest fits no other agent.
     return is_directory(root / "sessions") and not is_directory(root / "projects")
+
+
+def _explicit(env: Mapping[str, str]) -> str | None:
+    # An empty XUM_ROOT hides MUX_ROOT and then counts as unset itself.
+    return env.get("XUM_ROOT", env.get("MUX_ROOT"))
 
 
 def _has_entries(directory: Path) -> bool:

@@ -1,26 +1,23 @@
 """What the window waits for, at the right of the status bar, once that takes longer than people expect.
 
 Jobs on a home wait for its disk, and a share that is gone lets them wait for hours. While a thread of the
-window is at one job for more than a moment this says so; whether the disk answers is asked by looking at each
-home's directory from a thread that may hang itself, one at a time.
+window is at one job for more than a moment this says so; whether the disk answers is asked by a look at each
+home's directory (`files.look`).
 
-Threading: GUI thread, but for the look. Failure: a home that is gone is an answer; what that means, the job
+Threading: GUI thread. Failure: a home that is gone is an answer; what that means, the job
 says.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QLabel, QWidget
 
+from reverie.files.look import Look
 from reverie.ui.jobs import Lane
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP
@@ -30,27 +27,6 @@ log = logging.getLogger("reverie.patience")
 LOOK_MS = 500
 SLOW_S = 2.0
 DEAD_S = 5.0
-
-
-class _Look:
-    """One look at places, in a thread of its own: `at` is the one whose disk has not answered yet."""
-
-    def __init__(self, places: tuple[Path, ...]) -> None:
-        self.at: Path | None = None
-        self._places = places
-        self._began = time.monotonic()
-        threading.Thread(target=self._run, name="reverie-look", daemon=True).start()
-
-    @property
-    def took_s(self) -> float:
-        return time.monotonic() - self._began
-
-    def _run(self) -> None:
-        for place in self._places:
-            self.at = place
-            with contextlib.suppress(OSError, ValueError):
-                os.stat(place)  # noqa: PTH116 - said as it is
-        self.at = None
 
 
 class WaitingLabel(QLabel):
@@ -65,7 +41,7 @@ class WaitingLabel(QLabel):
         super().__init__(parent)
         self._lanes = lanes
         self._places = places
-        self._looking: _Look | None = None
+        self._looking: Look | None = None
         self._silent = ""
         self.setContentsMargins(GAP, 0, GAP, 0)
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -93,7 +69,7 @@ class WaitingLabel(QLabel):
             return
         look = self._looking
         if look is None or (look.at is None and look.took_s > DEAD_S):
-            look = self._looking = _Look(self._places())
+            look = self._looking = Look(self._places())
         if look.at is not None and look.took_s > DEAD_S - SLOW_S:
             self._silence(visible(str(look.at)))
         elif not self._silent:

@@ -15,6 +15,7 @@ import pytest
 from reverie.cli import patience as rooms
 from reverie.cli.main import main
 from reverie.cli.patience import patience
+from reverie.homes.discovery import KINDS, usual_places
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_a_home_that_does_not_answer_is_named_and_ctrl_c_leaves(
     # name, as a worker of pytest-xdist has another thread that would take it and end all tests.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        with patience((tmp_path,), first_s=0.0, leave=leave):
+        with patience(lambda: (tmp_path,), first_s=0.0, leave=leave):
             (looking,) = (each for each in threading.enumerate() if "_look_after" in each.name)
             signal.pthread_kill(looking.ident or 0, signal.SIGINT)
             assert left.wait(30)
@@ -61,7 +62,7 @@ def test_a_home_that_does_not_answer_is_named_and_ctrl_c_leaves(
 
 
 def test_a_home_that_answers_is_not_spoken_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with patience((tmp_path,), first_s=0.0):
+    with patience(lambda: (tmp_path,), first_s=0.0):
         pass
     assert not capsys.readouterr().err
 
@@ -70,11 +71,24 @@ def test_a_command_that_names_no_home_is_looked_after_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[tuple[Path, ...]] = []
-    monkeypatch.setattr(rooms, "patience", lambda homes: asked.append(homes) or nullcontext())
+    monkeypatch.setenv("MUX_ROOT", str(Path(os.devnull) / "elsewhere"))
+    monkeypatch.setenv("CODEX_HOME", str(Path(os.devnull) / "codex"))
+    monkeypatch.setattr(rooms, "patience", lambda homes: asked.append(homes()) or nullcontext())
     main(["homes"])
     main(["failures", "--project", str(Path(os.devnull))])
-    assert [[home.name for home in homes] for homes in asked] == [[".mux", ".xum", ".codex", ".claude"]]
+    (homes,) = asked
+    assert {"elsewhere", "codex", ".mux", ".xum", ".codex", ".claude"} <= {home.name for home in homes}
     capsys.readouterr()
+
+
+def test_every_home_that_is_found_lies_at_a_place_that_is_looked_after(tmp_path: Path) -> None:
+    env = {"MUX_ROOT": str(tmp_path / "m"), "CODEX_HOME": str(tmp_path / "c"), "CLAUDE_CONFIG_DIR": ""}
+    made = ("m", "c", ".mux", ".cmux", ".codex", ".claude", ".config/claude")
+    for name in made:
+        (tmp_path / name).mkdir(parents=True)
+    roots = {root for kind in KINDS for root in kind.roots(env, tmp_path)}
+    assert roots == {tmp_path / name for name in made}
+    assert roots <= set(usual_places(env, tmp_path))
 
 
 def test_ctrl_c_ends_a_command_in_words(
