@@ -134,22 +134,21 @@ class Helper:
             return
         until = time.monotonic() + STOP_S
         # Closing waits for a call that is writing, and that one for a process that does not read.
-        breaker = threading.Timer(STOP_S + _POLL_S, _kill, (process,))
+        breaker = threading.Timer(STOP_S, _kill, (process,))
         breaker.daemon = True
         breaker.start()
         # A call whose write ends meanwhile closes it as well; Python says of that one what it sees.
         with contextlib.suppress(OSError, ValueError):
             assert process.stdin is not None
             process.stdin.close()
+        breaker.cancel()
         try:
-            process.wait(STOP_S)
+            process.wait(max(_POLL_S, until - time.monotonic()))
         except subprocess.TimeoutExpired:
             _kill(process)
             # One that waits for a disk which does not answer ends only with that.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_KILLED_S)
-        finally:
-            breaker.cancel()
         if self._reader is not None:
             self._reader.join(max(0.1, until - time.monotonic()))
 
