@@ -1,4 +1,4 @@
-"""Files that come with the program: icons, the demo home, screenshots.
+"""Files that come with the program: icons, prompts, templates, prices, the demo home, translations.
 
 In a source tree they lie in `resources/` at the top, in an installed wheel inside the package. Nothing here
 writes: whoever wants to change a resource (the demo home) copies it first.

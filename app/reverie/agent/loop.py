@@ -1,6 +1,6 @@
 """The one agent loop: a model, guarded tools and limits in; one result and a trace out.
 
-Dream, harvest and the memory writer are this loop with different prompts, tools and guards. Invariants, each
+Every kind of run that a model does is this loop with a prompt, tools and a guard of its own. Invariants, each
 enforced here: exactly one outcome; every tool call gets exactly one answer, in order; no text leaves without
 having been through the vault, and no placeholder reaches a tool; nothing goes on past the deadline, the
 steps, the output allowed or a cancel, which is looked for every 50 ms beside the model's task and ends that

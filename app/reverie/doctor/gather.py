@@ -1,7 +1,7 @@
 """Gather the facts of one workspace; see `doctor.facts` for what they are and what looking never does.
 
-Threading: blocking, any thread but the GUI's. Failure: what cannot be read is a fact, too; nothing is raised
-for it.
+Threading: blocking, any thread but the GUI's. Failure: `Unavailable` where the home is gone; whatever else
+cannot be read is a fact, too.
 """
 
 from __future__ import annotations

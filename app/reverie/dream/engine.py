@@ -1,6 +1,6 @@
 """What a dream asks of whoever does its thinking.
 
-An `Engine` (the embedded rules, later a model) sees the overlay, issues every change through the guard and
+An `Engine` (the embedded rules, or a model) sees the overlay, issues every change through the guard and
 calls `Limits.check` every few milliseconds; that is how cancel and the wall clock reach it.
 
 Threading: one run, one event loop. Failure: the `MendableError` family; the run then ends as failed.

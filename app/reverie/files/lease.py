@@ -7,8 +7,10 @@ living owner stopped renewing it (suspended, stuck). A heartbeat thread renews i
 owner whose lease went to somebody else learns it through `lost` and must stop before its next effect.
 
 Leases use real time, not the `--now` clock. People and agents are never held up by a lease: every write is
-compare-and-swap anyway; a lease only keeps two jobs from doing the same work. Every call opens its own
-connection, so all of this may be used from any thread.
+compare-and-swap anyway; a lease only keeps two jobs from doing the same work.
+
+Threading: any thread. Every call opens its own connection; the one that a held lease keeps open is never
+asked anything. Failure: `LeaseHeld`, `Busy`, `Unavailable`; one that cannot be given back expires by itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A transcript as a person reads it, whatever agent wrote it: messages in order, tool calls with their
 results, what the agent injected for itself told apart.
 
-Each agent's reader (`transcripts.mux_reading`, later others) makes these; a viewer needs nothing else. Texts
+Each agent's reader (`transcripts.mux_reading` and the like) makes these; a viewer needs nothing else. Texts
 are untrusted and may be large: a reader streams, and cuts no text silently (`cut` says so).
 
 Threading: values; a reader belongs to one thread at a time. Failure: `Unavailable` where the file cannot be

@@ -1,7 +1,7 @@
 """What every transcript amounts to: turns in order, and the boundaries where an agent compacted its context.
 
-Plain immutable data without a word of any agent; the readers (`transcripts.mux`) make it, and a home says
-which reader its sessions need.
+Plain immutable data without a word of any agent; the readers (`transcripts.mux` and the like) make it, and a
+home says which reader its sessions need.
 """
 
 from __future__ import annotations
