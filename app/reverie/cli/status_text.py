@@ -9,6 +9,7 @@ from reverie.cli.answers import printable
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.dream.coverage import Status
 from reverie.homes.agents import StatusLine
+from reverie.text.counts import some
 
 _MINUTE_MS = 60_000
 
@@ -45,9 +46,6 @@ def ago(age_ms: float) -> str:
 def _line(name: str, record: Mapping[str, Any] | None, now: int) -> str:
     if record is None:
         return f"{name}: never"
-    changes = sum(bool(op["applied"]) for op in record["ops"])
-    plural = "" if changes == 1 else "s"
+    changes = some(sum(bool(op["applied"]) for op in record["ops"]), "change")
     summary = printable(record["summary"])
-    return (
-        f"{name}: {ago(now - record['lastRunAt'])}, {record['trigger']}, {changes} change{plural} - {summary}"
-    )
+    return f"{name}: {ago(now - record['lastRunAt'])}, {record['trigger']}, {changes} - {summary}"

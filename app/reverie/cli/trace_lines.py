@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_text, printable, trouble
 from reverie.errors import MendableError
+from reverie.text.counts import some
 
 if TYPE_CHECKING:
     from reverie.cli.session import Session
@@ -117,7 +118,7 @@ def _detail_lines(detail: TraceDetail) -> list[str]:
     ]
     for attempt in facts.attempts:
         ended = attempt.error or attempt.finish or "-"
-        lines.append(f"Attempt {attempt.index}: {len(attempt.steps)} answers, ended: {ended}")
+        lines.append(f"Attempt {attempt.index}: {some(len(attempt.steps), 'answer')}, ended: {ended}")
         for step in attempt.steps:
             lines.append(f"  Step {step.index}: {step.finish or '-'}, {step.input_tokens:,} tokens in")
             if step.text.strip():

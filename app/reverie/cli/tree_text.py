@@ -7,6 +7,7 @@ from typing import Any
 
 from reverie.cli.answers import printable
 from reverie.homes.scopes import FileRule
+from reverie.text.counts import some
 
 
 def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -46,7 +47,7 @@ def _remarks(node: Mapping[str, Any]) -> str:
     if node.get("pinned"):
         remarks.append("pinned")
     if node.get("accessCount"):
-        remarks.append(f"used {node['accessCount']} times")
+        remarks.append(f"used {some(node['accessCount'], 'time')}")
     if node.get("rule"):
         remarks.append(str(node["rule"]))
     if not node.get("seenByAgent", True):

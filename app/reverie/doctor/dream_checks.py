@@ -7,7 +7,8 @@ from reverie.doctor.facts import Facts
 from reverie.doctor.findings import Finding
 from reverie.doctor.fixes import RULES, Fixes
 from reverie.doctor.told import last_said, no_model
-from reverie.doctor.words import ago, some
+from reverie.doctor.words import ago
+from reverie.text.counts import some
 
 _DEBOUNCE_MS = 6 * HOUR_MS
 

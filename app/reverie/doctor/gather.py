@@ -25,7 +25,6 @@ from reverie.doctor.facts import (
     read_state,
     scope_directory,
 )
-from reverie.doctor.words import some
 from reverie.errors import MendableError
 from reverie.homes.agents import WriterPlace, WriterWishes
 from reverie.homes.base import Home
@@ -33,6 +32,7 @@ from reverie.homes.listing import SessionPlace, Workspace
 from reverie.homes.scopes import ScopeContext
 from reverie.log_level import asked_by, is_debug
 from reverie.settings import Settings, load_settings
+from reverie.text.counts import some
 from reverie.writer.schedule import interval_of
 
 if TYPE_CHECKING:

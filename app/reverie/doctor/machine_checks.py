@@ -6,7 +6,8 @@ from reverie.doctor.facts import Facts
 from reverie.doctor.findings import Finding, State
 from reverie.doctor.fixes import Fixes
 from reverie.doctor.told import last_said
-from reverie.doctor.words import MINUTE_MS, ago, size, some
+from reverie.doctor.words import MINUTE_MS, ago, size
+from reverie.text.counts import some
 
 SCARCE_BYTES = 500 << 20
 FULL_BYTES = 20 << 20

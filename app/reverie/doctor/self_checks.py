@@ -18,12 +18,13 @@ from reverie.doctor.facts import free_bytes, look_at
 from reverie.doctor.findings import Finding, Fix, State
 from reverie.doctor.installation import Installation, installation
 from reverie.doctor.machine_checks import FULL_BYTES, SCARCE_BYTES
-from reverie.doctor.words import size, some
+from reverie.doctor.words import size
 from reverie.errors import MendableError, mendable_from_os
 from reverie.files.lease import Leases
 from reverie.profile import Profile
 from reverie.resources import resource
 from reverie.settings import load_settings
+from reverie.text.counts import some
 
 _LIBRARIES = ("PySide6-Essentials", "watchdog", "pygit2", "httpx", "pydantic", "rapidfuzz", "keyring")
 _LIMITS = Path("/proc/sys/fs/inotify")

@@ -1,4 +1,4 @@
-"""Times, sizes and counts as the findings say them. Pure."""
+"""Times and sizes as the findings say them. Pure."""
 
 from __future__ import annotations
 
@@ -29,8 +29,3 @@ def size(count: int) -> str:
     if count >= 1 << 30:
         return f"{count / (1 << 30):.1f} GiB"
     return f"{count / _MIB:.1f} MiB" if count >= _MIB else f"{count:,} bytes"
-
-
-def some(count: int, word: str) -> str:
-    """`1 turn`, `2 turns`."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

@@ -10,7 +10,8 @@ from reverie.doctor.facts import Facts, FileFacts, StateFacts, dump_time
 from reverie.doctor.findings import Finding, Fix, State
 from reverie.doctor.fixes import RULES, Fixes
 from reverie.doctor.told import no_model
-from reverie.doctor.words import MINUTE_MS, ago, size, some
+from reverie.doctor.words import MINUTE_MS, ago, size
+from reverie.text.counts import some
 from reverie.transcripts.turns import Turn
 
 DEFAULT_INTERVAL = 2

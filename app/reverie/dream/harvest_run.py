@@ -36,6 +36,7 @@ from reverie.runs.journal import PlannedChange
 from reverie.runs.limits import STOPS, RunLimits, Stop, stop_of
 from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, not_applied
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+from reverie.text.counts import some
 from reverie.transcripts.turns import Boundary, Transcript
 
 
@@ -171,7 +172,7 @@ class HarvestRun:
         record = completed(
             self._pending, now=self._parts.clock(), accepted=len(kept), skipped=skipped, usage=counted
         )
-        summary = f"{_count(len(kept), 'candidate')} found in compaction {self._source.boundary.epoch}"
+        summary = f"{some(len(kept), 'candidate')} found in compaction {self._source.boundary.epoch}"
         summary += f", {skipped} left out." if skipped else "."
         outcome: Outcome = "completed" if paths else "unchanged"
         return _End(outcome, summary, record, ops=self._ops, changed=paths)
@@ -302,7 +303,3 @@ def _tried(act: Callable[[], object]) -> MendableError | None:
     except MendableError as error:
         return error
     return None
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

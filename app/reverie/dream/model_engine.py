@@ -27,6 +27,7 @@ from reverie.dream.progress import DreamProgress
 from reverie.dream.prompts import Fence, scope_names, system_prompt, task_prompt
 from reverie.runs.guard import Guard
 from reverie.runs.limits import Limits, TimedOut
+from reverie.text.counts import some
 
 MAX_STEPS = 32
 _SUMMARY_CHARS = 300
@@ -153,4 +154,4 @@ def _summary(result: AgentResult, guard: Guard) -> str:
     if lines:
         return lines[-1][:_SUMMARY_CHARS]
     count = guard.applied
-    return f"{count} change{'' if count == 1 else 's'}." if count else "No changes needed."
+    return f"{some(count, 'change')}." if count else "No changes needed."

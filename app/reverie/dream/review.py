@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeVar
 from reverie.dream.groups import Group, GroupKind, group_operations, renamed_files
 from reverie.dream.hunks import Hunk, apply_hunks, split_hunks
 from reverie.dream.retention import counted_lines, folded_words, lines_by_scope, lines_kept, scope_name
+from reverie.text.counts import some
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -344,7 +345,7 @@ def _within(lines: Collection[str], wanted: Collection[str]) -> set[str]:
 
 
 def _would_lose(count: int) -> str:
-    lines = "1 line" if count == 1 else f"{count} lines"
+    lines = some(count, "line")
     return f"{lines} of it would stand nowhere else. {_AGREE}"
 
 

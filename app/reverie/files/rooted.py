@@ -28,7 +28,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -72,6 +72,10 @@ class Walk:
 
     entries: list[Entry] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+
+RemovalCheck = Callable[[list[Entry], bytes | None], None]
+"""Gets the files that were taken, as the walk before had them, and of a single one the bytes."""
 
 
 class RootedDirectory:
@@ -158,28 +162,37 @@ class RootedDirectory:
                 return 0o600
         return None
 
-    def remove(self, rel: str) -> None:
+    def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
         """Remove a file, a symlink (not what it leads to) or a whole directory.
 
         A directory vanishes at once, by a rename to a hidden name, and is deleted after that. What cannot be
-        deleted stays under the hidden name, is logged, and `sweep` tries again.
+        deleted stays under the hidden name, is logged, and `sweep` tries again. With a `check` a file goes
+        the same way: it sees what was taken, which nobody finds to write to any more, and may raise to give
+        it back. A symlink has nothing to check.
         """
 
         def remove(directory: Directory, name: str) -> None:
             if not name:
                 raise _refused_root("removed")
-            if not stat.S_ISDIR(directory.lstat(name).st_mode):
+            mode = directory.lstat(name).st_mode
+            if stat.S_ISLNK(mode) or (check is None and not stat.S_ISDIR(mode)):
                 directory.unlink(name)
                 directory.sync()
                 return
             hidden = temporary_name(name)
             directory.rename_new(name, directory, hidden)
+            if check is not None:
+                try:
+                    check(*self._taken(directory, hidden, rel))
+                except BaseException:
+                    _give_back(directory, hidden, name)
+                    raise
             directory.sync()
             checkpoint("hide")
             try:
-                directory.remove_tree(hidden)
+                _delete(directory, hidden)
             except OSError as error:
-                _log.warning("a removed folder could not be deleted and is kept as %s: %s", hidden, error)
+                _log.warning("what was removed could not be deleted and is kept as %s: %s", hidden, error)
 
         self._at(rel, "removed", remove, follow=False)
 
@@ -263,6 +276,14 @@ class RootedDirectory:
             except OSError as error:
                 raise file_error(error, rel, "swept") from error
         return swept
+
+    def _taken(self, directory: Directory, hidden: str, rel: str) -> tuple[list[Entry], bytes | None]:
+        status = directory.lstat(hidden)
+        if not stat.S_ISDIR(status.st_mode):
+            return [_entry(rel, status)], directory.read(hidden)
+        below = RootedDirectory(Path(directory.path, hidden)).walk().entries
+        taken = [replace(entry, rel=f"{rel}/{entry.rel}") for entry in below if entry.kind == "file"]
+        return [entry for entry in taken if not self._leaves_out(entry.rel)], None
 
     def _identity(self) -> tuple[int, int] | None:
         try:
@@ -384,6 +405,28 @@ def _entry(rel: str, status: os.stat_result) -> Entry:
     elif stat.S_ISDIR(status.st_mode):
         kind = "directory"
     return Entry(rel, kind, status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
+
+
+def _give_back(directory: Directory, hidden: str, name: str) -> None:
+    """Undo a removal. Of a folder that somebody made anew meanwhile, all that the new one lacks."""
+    try:
+        directory.rename_new(hidden, directory, name)
+    except FileExistsError:
+        if not stat.S_ISDIR(directory.lstat(hidden).st_mode):
+            raise
+        above = RootedDirectory(Path(directory.path))
+        for entry in RootedDirectory(Path(directory.path, hidden)).walk().entries:
+            if entry.kind == "file":
+                with contextlib.suppress(Conflict):
+                    above.rename(f"{hidden}/{entry.rel}", f"{name}/{entry.rel}")
+    directory.sync()
+
+
+def _delete(directory: Directory, name: str) -> None:
+    if stat.S_ISDIR(directory.lstat(name).st_mode):
+        directory.remove_tree(name)
+    else:
+        directory.unlink(name)
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:

@@ -15,6 +15,7 @@ from reverie.homes.mux_config import MuxConfig
 from reverie.homes.mux_names import MULTI_PROJECT_BUCKET, escape_key, project_dir_name
 from reverie.homes.reading import directory_names, file_names
 from reverie.homes.scopes import Scope, ScopeRoot
+from reverie.text.counts import some
 
 _OLD_PROJECT_STORES = "project-memory"
 
@@ -82,7 +83,7 @@ class MuxStores:
         memory = self._root / "memory"
         loose = [name for name in file_names(memory, problems) if _is_note(name)]
         if loose:
-            shown = f"memory/ ({len(loose)} loose {'file' if len(loose) == 1 else 'files'})"
+            shown = f"memory/ ({some(len(loose), 'loose file')})"
             yield Orphan("older-layout", memory, shown, "Global memory lay here until 13 June 2026.")
         owners = owners_of(HomeContents(config.projects))
         reason = "Project memory lay here until 13 June 2026."

@@ -17,6 +17,7 @@ from reverie.homes.scopes import Caps
 from reverie.memory import frontmatter, yaml12
 from reverie.memory.lint_phrases import instruction_lines
 from reverie.memory.lint_unicode import Hiding, hidden_characters, spelled_by_tags, without_invisible
+from reverie.text.counts import some
 from reverie.text.redact import Secret, find_secrets
 
 LintKind = Literal[
@@ -199,7 +200,7 @@ def _hidden(text: str) -> Iterator[LintFinding]:
         kind, sentence = _HIDDEN[hiding]
         chars = [each.char for each in group]
         code = "" if len(set(chars)) > 1 else f" (U+{ord(chars[0]):04X})"
-        count = f"{len(chars)} character{'s' if len(chars) > 1 else ''}{code}"
+        count = f"{some(len(chars), 'character')}{code}"
         yield LintFinding(kind, "warning", line, sentence.format(count=count))
 
 

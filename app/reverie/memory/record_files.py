@@ -19,7 +19,7 @@ from pathlib import Path
 
 from reverie.errors import Conflict, StoreError
 from reverie.files.lock import file_lock
-from reverie.files.rooted import Entry, RootedDirectory, Walk
+from reverie.files.rooted import Entry, RemovalCheck, RootedDirectory, Walk
 from reverie.homes.base import Home
 from reverie.homes.records import Records, RecordText
 from reverie.homes.scopes import ScopeRoot
@@ -150,8 +150,8 @@ class RecordFiles:
     ) -> None:
         self._base.write(rel, data, create_only=create_only, mode=mode, before_replace=before_replace)
 
-    def remove(self, rel: str) -> None:
-        self._base.remove(rel)
+    def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
+        self._base.remove(rel, check=check)
 
     def rename(self, rel: str, new_rel: str) -> None:
         self._base.rename(rel, new_rel)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reverie.errors import Conflict, StoreError
-from reverie.files.rooted import Entry, Walk
+from reverie.files.rooted import Entry, RemovalCheck, Walk
 from reverie.memory.paths import utf16_key
 
 # What the usual file systems allow; the one below may allow less, which the transaction then finds.
@@ -47,8 +47,9 @@ class ScopeFiles(Protocol):
         there already. `before_replace` gets the bytes there are at the last moment (None: no file), and
         raises to refuse. `mode`: permission bits; None keeps them."""
 
-    def remove(self, rel: str) -> None:
-        """Remove a file, or a folder with all that is in it."""
+    def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
+        """Remove a file, or a folder with all that is in it. `check` gets what was taken, before it is
+        deleted, and raises to give it back."""
 
     def rename(self, rel: str, new_rel: str) -> None:
         """Move a file or folder to a place where nothing stands; else `Conflict`."""
@@ -135,8 +136,8 @@ class OverlayFiles:
         if mode is not None:
             self._modes[rel] = mode
 
-    def remove(self, rel: str) -> None:
-        """As `ScopeFiles.remove`, in memory."""
+    def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
+        """As `ScopeFiles.remove`, in memory, where nobody comes between: the transaction checks."""
         entry = self.entry(rel)
         if entry is None:
             raise StoreError(f"There is no memory {rel}.", reason="missing")

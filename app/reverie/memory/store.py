@@ -17,6 +17,7 @@ failed, the error says that (reason "uncounted").
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -192,18 +193,35 @@ class MemoryStore:
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "deleted", as_a_whole=True)
         with self._effects.exclusive(root, parsed.rel):
-            entry = files.entry(parsed.rel)
-            if entry is None:
-                raise missing(parsed)
-            below = self._files_below(files, parsed.rel, entry)
-            for rel in below:
-                each = MemoryPath(parsed.scope, tuple(rel.split("/")))
-                refuse_untouchable(self.home, root, each, "deleted", as_a_whole=True)
-            self._effects.will_change(root, parsed.rel)
-            for rel in below:
-                self._effects.replacing(root, rel, None)
-            files.remove(parsed.rel)
+            for _attempt in range(_ATTEMPTS):
+                with contextlib.suppress(_Overtaken):
+                    self._delete(root, files, parsed)
+                    break
+            else:
+                raise changed(parsed, "another program keeps writing it")
         self._effects.deleted(root, parsed.rel)
+
+    def _delete(self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath) -> None:
+        """Raises `_Overtaken`, and gives back what it took, where somebody wrote after the history looked."""
+        entry = files.entry(parsed.rel)
+        if entry is None:
+            raise missing(parsed)
+        below = self._files_below(files, parsed.rel, entry)
+        for rel in below:
+            each = MemoryPath(parsed.scope, tuple(rel.split("/")))
+            refuse_untouchable(self.home, root, each, "deleted", as_a_whole=True)
+        # Seen before the history looks: if it is the same afterwards, it is what the history has.
+        content = files.read(parsed.rel) if entry.kind == "file" else None
+        self._effects.will_change(root, parsed.rel)
+        for rel in below:
+            self._effects.replacing(root, rel, None)
+
+        def unchanged(taken: list[Entry], taken_content: bytes | None) -> None:
+            same = {each.rel: _stamp(each) for each in taken} == below if content is None else True
+            if not same or taken_content != content:
+                raise _Overtaken
+
+        files.remove(parsed.rel, check=unchanged)
 
     def rename(self, old: str | MemoryPath, new: str | MemoryPath) -> None:
         """Move a file or directory inside its scope. Neither size nor file count is checked (mux.md section
@@ -289,17 +307,14 @@ class MemoryStore:
         deletes."""
         if expected_sha256 is None:
             return
-        if sha256_of_bytes(files.read(parsed.rel)) != expected_sha256:
-            raise changed(parsed, "it changed meanwhile")
-        folder, slash, _name = parsed.rel.rpartition("/")
-        digest = hashlib.sha256(parsed.rel.encode("utf-8", "surrogatepass")).hexdigest()
-        aside = f"{folder}{slash}.{digest[:16]}.reverie-aside"
+
+        def compare(_taken: list[Entry], content: bytes | None) -> None:
+            if sha256_of_bytes(content) != expected_sha256:
+                raise changed(parsed, "it changed meanwhile")
+
+        compare([], files.read(parsed.rel))
         self._effects.replacing(root, parsed.rel, None)
-        files.rename(parsed.rel, aside)
-        if sha256_of_bytes(files.read(aside)) != expected_sha256:
-            files.rename(aside, parsed.rel)
-            raise changed(parsed, "it changed meanwhile")
-        files.remove(aside)
+        files.remove(parsed.rel, check=compare)
 
     def pin(self, path: str | MemoryPath, pinned: bool) -> None:
         """Pin or unpin one path; whether a file is there is not checked (mux.md section 6)."""
@@ -352,11 +367,23 @@ class MemoryStore:
         return text.content
 
     @staticmethod
-    def _files_below(files: ScopeFiles, rel: str, entry: Entry) -> list[str]:
+    def _files_below(files: ScopeFiles, rel: str, entry: Entry) -> dict[str, _Stamp]:
+        """The file, or all in the folder, and what tells that one was not written since."""
         if entry.kind == "file":
-            return [rel]
-        return [
-            found.rel
+            return {rel: _stamp(entry)}
+        return {
+            found.rel: _stamp(found)
             for found in files.walk().entries
             if found.kind == "file" and found.rel.startswith(rel + "/")
-        ]
+        }
+
+
+_Stamp = tuple[int, int, int]
+
+
+class _Overtaken(Exception):
+    """Somebody wrote in between."""
+
+
+def _stamp(entry: Entry) -> _Stamp:
+    return entry.inode, entry.size, entry.mtime_ns

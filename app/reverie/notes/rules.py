@@ -29,6 +29,7 @@ from reverie.errors import StoreError
 from reverie.notes.engine import NotesTask
 from reverie.notes.sections import SECTION_TOKENS, parse_sections, rough_tokens
 from reverie.notes.tool import EDIT, NotesDraft
+from reverie.text.counts import some
 from reverie.text.redact import find_secrets, redact
 from reverie.transcripts.reading import Message
 
@@ -183,7 +184,7 @@ def _files(lines: Lines, files: Mapping[str, int]) -> Lines:
         return lines
     for path, times in files.items():
         counts[path] = max(times, counts.pop(path, 0))
-    told = [f"- `{path}` (changed {n} {'time' if n == 1 else 'times'})" for path, n in counts.items()]
+    told = [f"- `{path}` (changed {some(n, 'time')})" for path, n in counts.items()]
     return _within([*rest, *_safe(told)], _FILE)
 
 

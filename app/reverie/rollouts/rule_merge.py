@@ -18,6 +18,7 @@ from reverie.rollouts.artifacts import HANDBOOK, INDEX, body_of, parse_header
 from reverie.rollouts.sizes import cut_summary
 from reverie.rollouts.stage_two import StageTwoGuard, Staging, Trace
 from reverie.runs.limits import Limits
+from reverie.text.counts import some
 
 _TITLE = "# Memory"
 _PREFERENCES = "## User preferences"
@@ -58,7 +59,7 @@ class RulesMerge:
         if not answer["success"]:
             raise StoreError(f"{HANDBOOK} was not written.", cause=str(answer["error"]))
         count = sum(trace.rel != INDEX for trace in staging.traces)
-        return f"{HANDBOOK} was put together from {'1 trace' if count == 1 else f'{count} traces'}."
+        return f"{HANDBOOK} was put together from {some(count, 'trace')}."
 
 
 def merged(traces: Sequence[Trace], previous: str) -> str:

@@ -22,6 +22,7 @@ from reverie.agent.account import Account
 from reverie.rollouts.items import Item, items_of
 from reverie.rollouts.stage_one import Extracted, RolloutSource, StageOneOutput, redacted
 from reverie.runs.limits import Limits
+from reverie.text.counts import some
 from reverie.transcripts.codex import content_text, message_text
 from reverie.transcripts.reading import Reading
 
@@ -225,8 +226,8 @@ def extracted(source: RolloutSource, items: Iterable[Item], statements: Statemen
     lines = [
         f"# {title[:_TITLE_CHARS]}",
         "",
-        f"Trace context: {source.cwd}{branch}; {_count(reader.requests, 'request')}, "
-        f"{_count(reader.commands, 'command')}. Put together by fixed rules, without a model.",
+        f"Trace context: {source.cwd}{branch}; {some(reader.requests, 'request')}, "
+        f"{some(reader.commands, 'command')}. Put together by fixed rules, without a model.",
         "",
         *_preferences(reader.preferences),
     ]
@@ -276,7 +277,7 @@ def _summary(title: str, tasks: list[_Task]) -> str:
     told = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in dict.fromkeys(outcomes))
     files = list(dict.fromkeys(path for task in tasks for path in task.files))
     changed = f" Changed: {', '.join(files[:5])}{' and more' if len(files) > 5 else ''}." if files else ""
-    return f"{title} ({_count(len(tasks), 'task')}: {told}).{changed}"
+    return f"{title} ({some(len(tasks), 'task')}: {told}).{changed}"
 
 
 def _command(told: Any) -> str:
@@ -322,7 +323,3 @@ def _or_none(lines: Iterable[str]) -> list[str]:
 def _line(text: str) -> str:
     folded = " ".join(redacted(text[:_LOOKED_AT_CHARS]).split()).replace("`", "'")
     return folded if len(folded) <= _LINE_CHARS else folded[: _LINE_CHARS - 1] + "…"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -33,6 +33,7 @@ from reverie.rollouts.writing import ExtractDependencies, MemoryWriter
 from reverie.runs.dependencies import recover
 from reverie.runs.limits import RunLimits
 from reverie.runs.record import Outcome
+from reverie.text.counts import some
 from reverie.transcripts.codex import RolloutHead, rollout_head
 
 _EMPTY = RolloutHead()
@@ -355,7 +356,7 @@ def _result(
     done = sum(end.outcome == "completed" for end in rollouts)
     empty = sum(end.outcome == "unchanged" for end in rollouts)
     consolidated = sum(end.succeeded for end in directories)
-    summary = f"{_count(done, 'rollout')} extracted, {_count(consolidated, 'directory')} consolidated"
+    summary = f"{some(done, 'rollout')} extracted, {some(consolidated, 'directory')} consolidated"
     summary += f", {empty} with nothing to remember" if empty else ""
     summary += f", {len(bad)} failed: {bad[0].summary}" if bad else "."
     outcome: Outcome = "completed" if any(part.succeeded for part in parts) else "unchanged"
@@ -377,8 +378,3 @@ def _result(
         reason,
         next_step,
     )
-
-
-def _count(number: int, word: str) -> str:
-    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-    return f"{number} {word if number == 1 else plural}"

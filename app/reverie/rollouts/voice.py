@@ -12,6 +12,7 @@ from typing import Any
 from reverie.rollouts.progress import PartEnd
 from reverie.rollouts.selection import SKIP_WORDS, Selection, Skipped
 from reverie.runs.activity import Activity
+from reverie.text.counts import some
 from reverie.text.redact import redact
 from reverie.transcripts.reading import Reading
 
@@ -33,7 +34,7 @@ class Voice:
             f"{number} because {SKIP_WORDS[reason]}"  # type: ignore[index]
             for reason, number in sorted(counts.items())
         )
-        text = f"{_threads(count)} to extract, {left} left out{f' ({words})' if words else ''}."
+        text = f"{some(count, 'thread')} to extract, {left} left out{f' ({words})' if words else ''}."
         details = {"chosen": [thread.id for thread in selection.chosen], "skipped": counts, "engine": engine}
         self._say("candidates", text, details=details)
 
@@ -69,12 +70,12 @@ class Voice:
     def directories(self, cwds: tuple[str, ...]) -> None:
         """Which directories get a new handbook; nothing for none."""
         if cwds:
-            told = "1 directory" if len(cwds) == 1 else f"{len(cwds)} directories"
+            told = some(len(cwds), "directory")
             self._say("directories", f"{told} to consolidate.", details={"directories": list(cwds)})
 
     def consolidating(self, cwd: str, traces: int) -> None:
         """Stage two of one directory begins."""
-        text = f"Consolidation of {cwd} started, from {'1 trace' if traces == 1 else f'{traces} traces'}."
+        text = f"Consolidation of {cwd} started, from {some(traces, 'trace')}."
         self._say("consolidation-started", text, details={"projectPath": cwd, "traces": traces})
 
     def held_elsewhere(self, cwd: str, text: str) -> None:
@@ -101,7 +102,3 @@ class Voice:
             details=details,
             or_log=True,
         )
-
-
-def _threads(count: int) -> str:
-    return "1 thread" if count == 1 else f"{count} threads"

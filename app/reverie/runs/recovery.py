@@ -20,6 +20,7 @@ from reverie.runs.activity import Activity
 from reverie.runs.journal import Journal, ops_of
 from reverie.runs.record import RunRecord, RunStore, not_applied
 from reverie.runs.transaction import Recovered, Transaction
+from reverie.text.counts import some
 
 
 class Recovery:
@@ -105,6 +106,6 @@ def _summary(record: RunRecord, journal: Journal | None, recovered: Recovered) -
         planned = str(journal.coverage["summary"]) if journal and journal.coverage else record.summary
         return planned or "Finished by recovery: all changes were in place."
     count = len(recovered.restored)
-    put_back = f"{count} file{'' if count == 1 else 's'} put back" if count else "nothing had changed"
+    put_back = f"{some(count, 'file')} put back" if count else "nothing had changed"
     left = f" Left as somebody changed them since: {', '.join(recovered.left)}." if recovered.left else ""
     return f"Interrupted; {put_back}.{left}"

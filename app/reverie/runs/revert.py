@@ -26,6 +26,7 @@ from reverie.runs.journal import FileIntent, Journal, PlannedChange, ops_of
 from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.recovery import Recovery
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+from reverie.text.counts import some
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,7 @@ class Reverter:
 
 def _summary(original: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...]) -> str:
     count = len(restored)
-    summary = f"{count} file{'' if count == 1 else 's'} put back." if count else "Nothing was put back."
+    summary = f"{some(count, 'file')} put back." if count else "Nothing was put back."
     if conflicts:
         summary += (
             f" {len(conflicts)} changed since on the same lines and were left as they are:"

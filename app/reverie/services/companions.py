@@ -87,18 +87,16 @@ class CompanionFiles:
         return f"{companion.label} is as before."
 
     def _remove(self, companion: Companion, expected: str | None) -> None:
-        """Set aside, look at what was taken, and only then let it go: a compare-and-swap."""
+        """Compare-and-swap with nothing."""
         files, rel = self._place(companion)
-        folder, slash, name = rel.rpartition("/")
-        aside = f"{folder}{slash}.{name}.reverie-aside"
+
+        def compare(_taken: object, content: bytes | None) -> None:
+            if sha256_of_bytes(content) != expected:
+                raise _changed(companion)
+
         with file_lock(self._parts.profile.locks, companion.path):
-            if sha256_of_bytes(files.read(rel)) != expected:
-                raise _changed(companion)
-            files.rename(rel, aside)
-            if sha256_of_bytes(files.read(aside)) != expected:
-                files.rename(aside, rel)
-                raise _changed(companion)
-            files.remove(aside)
+            compare((), files.read(rel))
+            files.remove(rel, check=compare)
         self._parts.snapshots.record_companion(companion.path, actor="user", source="by hand")
 
     def _at(self, context: ScopeContext, path: str) -> Companion:

@@ -25,6 +25,7 @@ from reverie.services.hand_changes import HandChanges
 from reverie.services.parts import HomeParts
 from reverie.services.texts import file_text
 from reverie.services.views import FileText, Undo
+from reverie.text.counts import some
 
 _SHOWN_AT_MOST = 8 * 1024 * 1024
 
@@ -159,7 +160,7 @@ class HandEdits:
             count = self._changes.undo(undo)
             if undo.kind == "move" and undo.count == 1:
                 return f"Moved back to {undo.path}."
-            return f"Took back {count} changed file{'' if count == 1 else 's'}."
+            return f"Took back {some(count, 'changed file')}."
         if undo.kind == "record":
             from reverie.services.records import RecordEdits
 

@@ -1,1 +1,1 @@
-"""Text of strangers: secrets taken out, tokens counted."""
+"""Text as such: secrets taken out, lengths and tokens counted, counts said."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHeaderView, QLayout, QScrollArea, QVBoxLayout, QWidget
 
 from reverie.ui.theme import GAP, MARGIN, UNIT
 
 Part = QWidget | QLayout
+
+_USUAL_LINE = 14
+"""How high a line is, in pixels, of the type that widths of columns are given for."""
 
 
 def column(
@@ -52,3 +57,10 @@ def scrolling(area: QScrollArea, inside: QWidget, *, sideways: bool = False) -> 
     if not sideways:
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     return area
+
+
+def size_sections(header: QHeaderView, widths: Sequence[int]) -> None:
+    """The first columns of a table, as wide as `widths` (pixels of usual type) say: wider in larger type."""
+    larger = max(1.0, header.fontMetrics().height() / _USUAL_LINE)
+    for section, width in enumerate(widths):
+        header.resizeSection(section, round(width * larger))

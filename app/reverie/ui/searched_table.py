@@ -9,18 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractItemModel, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QBoxLayout,
     QComboBox,
-    QHBoxLayout,
     QHeaderView,
     QTreeView,
     QVBoxLayout,
     QWidget,
 )
 
+from reverie.ui.columns import size_sections
+from reverie.ui.flow import FlowLayout
 from reverie.ui.search_field import SearchField
 from reverie.ui.theme import GAP, CalmSelection, tabular
+
+_LEAST_SEARCH = 14
+"""Characters of the line to search; where they have no room beside the boxes, the boxes stand below it."""
 
 
 class SearchedTable(QWidget):
@@ -74,8 +80,7 @@ class SearchedTable(QWidget):
         header = view.header()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setStretchLastSection(stretches)
-        for column, width in enumerate(widths):
-            header.resizeSection(column, width)
+        size_sections(header, widths)
         CalmSelection(view)
         self._lay_out(boxes)
         self.text.textChanged.connect(self.narrow)
@@ -83,17 +88,27 @@ class SearchedTable(QWidget):
             box.currentIndexChanged.connect(self.narrow)
 
     def _lay_out(self, boxes: Sequence[QComboBox]) -> None:
-        row = QHBoxLayout()
-        row.setContentsMargins(GAP, GAP, GAP, 0)
-        row.setSpacing(GAP)
-        row.addWidget(self.text, 1)
+        self._narrowing = QWidget()
+        boxed = FlowLayout(self._narrowing, gap=GAP)
         for box in boxes:
-            row.addWidget(box)
+            boxed.addWidget(box)
+        self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._head.setContentsMargins(GAP, GAP, GAP, 0)
+        self._head.setSpacing(GAP)
+        self._head.addWidget(self.text, 1)
+        self._head.addWidget(self._narrowing)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GAP)
-        column.addLayout(row)
+        column.addLayout(self._head)
         column.addWidget(self.view, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        readable = self.text.fontMetrics().averageCharWidth() * _LEAST_SEARCH
+        fits = event.size().width() >= readable + self._narrowing.sizeHint().width() + 3 * GAP
+        ways = QBoxLayout.Direction
+        self._head.setDirection(ways.LeftToRight if fits else ways.TopToBottom)
 
     @Slot()
     def narrow(self) -> None:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui import words as common
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import size_sections
 from reverie.ui.extraction import words
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
@@ -81,8 +82,7 @@ class ExtractDialog(QDialog):
         table.setAllColumnsShowFocus(True)
         table.setAccessibleName(self.tr("Threads and directories"))
         table.setFont(tabular(table.font()))
-        for column, width in enumerate(_WIDTHS):
-            table.header().resizeSection(column, width)
+        size_sections(table.header(), _WIDTHS)
         CalmSelection(table)
         table.currentItemChanged.connect(self._on_current)
         row = FlowLayout(gap=GAP)

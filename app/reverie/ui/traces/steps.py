@@ -20,12 +20,14 @@ from reverie.agent.dump_facts import Attempt, Call, Facts, Step
 from reverie.agent.timeline import Timeline
 from reverie.services.trace_texts import call_text
 from reverie.ui import words as common
+from reverie.ui.columns import size_sections
 from reverie.ui.shown import visible, visible_lines
 from reverie.ui.theme import GAP, CalmSelection, monospace, theme_of
 from reverie.ui.traces import words
 
 PLACE = Qt.ItemDataRole.UserRole
 _PREVIEW = 140
+_LEAST_TEXT = 64
 _MOST_ROWS = 2_000
 
 
@@ -54,13 +56,13 @@ class StepsView(QWidget):
         self.tree.setAccessibleName(self.tr("Attempts, answers and tool calls"))
         self.tree.setHeaderLabels([self.tr("Step"), self.tr("At"), self.tr("What came of it")])
         self.tree.setUniformRowHeights(True)
-        self.tree.header().resizeSection(0, 230)
-        self.tree.header().resizeSection(1, 70)
+        size_sections(self.tree.header(), (230, 70))
         CalmSelection(self.tree)
         self.tree.currentItemChanged.connect(self._on_current)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setFont(monospace())
+        self.text.setMinimumWidth(_LEAST_TEXT)
         self.text.setAccessibleName(self.tr("The selected step in full"))
         self.text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard

@@ -18,6 +18,7 @@ from reverie.errors import MendableError, mendable_from_os
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.heading import EmptyPage
+from reverie.ui.tab_page import TabPage
 from reverie.ui.traces.compare import TraceCompare
 from reverie.ui.traces.detail import Shown, TraceDetailView
 from reverie.ui.traces.feed import Listed, TraceFeed
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-class TracesTab(QWidget):
+class TracesTab(TabPage):
     """`said(str)`: a sentence for the status bar."""
 
     said = Signal(str)

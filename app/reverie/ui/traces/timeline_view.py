@@ -25,9 +25,9 @@ from reverie.ui.theme import GAP, MARGIN, UNIT, Theme, mixed, readable, theme_of
 from reverie.ui.traces import words
 
 _BAR = 22
-_BAND = 2 * _BAR + 3 * UNIT
 _AXIS = 26
 _LABEL = 84
+"""How high a bar and the axis, how wide the names of the attempts are at least; larger type makes them so."""
 _LEAST_WIDTH = 3.0
 _STEPS_MS = (1, 2, 5)
 _MOST_ATTEMPTS = 40
@@ -69,10 +69,30 @@ class TimelineView(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(400, _AXIS + max(1, self._bands) * _BAND + GAP)
+        return QSize(400, self._axis + max(1, self._bands) * self._band + GAP)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(200, self.sizeHint().height())
+
+    @property
+    def _bar(self) -> int:
+        return max(_BAR, self.fontMetrics().height() + UNIT)
+
+    @property
+    def _band(self) -> int:
+        return 2 * self._bar + 3 * UNIT
+
+    @property
+    def _axis(self) -> int:
+        return max(_AXIS, self.fontMetrics().height() + GAP)
+
+    @property
+    def _label(self) -> int:
+        widest = max((self._attempt_words(span.attempt) for span in self.timeline.spans), key=len, default="")
+        return max(_LABEL, self.fontMetrics().horizontalAdvance(widest) + 2 * GAP)
+
+    def _attempt_words(self, attempt: int) -> str:
+        return self.tr("Attempt {n}").format(n=attempt)
 
     @property
     def _bands(self) -> int:
@@ -82,16 +102,16 @@ class TimelineView(QWidget):
         """Where a span is drawn."""
         span = self.timeline.spans[place]
         order = sorted({each.attempt for each in self.timeline.spans})
-        top = _AXIS + order.index(span.attempt) * _BAND
+        top = self._axis + order.index(span.attempt) * self._band
         left, right = self._x(span.start), self._x(span.end)
         if span.kind == "attempt":
-            return QRectF(left, top, max(_LEAST_WIDTH, right - left), _BAND - UNIT)
-        offset = UNIT if span.kind == "step" else UNIT + _BAR + 2
-        return QRectF(left, top + offset, max(_LEAST_WIDTH, right - left), _BAR - 2)
+            return QRectF(left, top, max(_LEAST_WIDTH, right - left), self._band - UNIT)
+        offset = UNIT if span.kind == "step" else UNIT + self._bar + 2
+        return QRectF(left, top + offset, max(_LEAST_WIDTH, right - left), self._bar - 2)
 
     def _x(self, moment: int) -> float:
-        room = max(1, self.width() - _LABEL - MARGIN)
-        return _LABEL + room * min(1.0, moment / self._scale)
+        room = max(1, self.width() - self._label - MARGIN)
+        return self._label + room * min(1.0, moment / self._scale)
 
     @property
     def _scale(self) -> int:
@@ -115,23 +135,23 @@ class TimelineView(QWidget):
     def _paint_axis(self, painter: QPainter, theme: Theme) -> None:
         metrics = QFontMetrics(self.font())
         painter.setPen(theme.line)
-        step = _tick(self._scale, (self.width() - _LABEL) / (metrics.averageCharWidth() * 12 or 1))
+        step = _tick(self._scale, (self.width() - self._label) / (metrics.averageCharWidth() * 12 or 1))
         moment = 0
         while moment <= self._scale and self.timeline.spans:
             x = self._x(moment)
             painter.setPen(theme.line)
-            painter.drawLine(QPointF(x, _AXIS - 4), QPointF(x, self.height() - GAP))
+            painter.drawLine(QPointF(x, self._axis - 4), QPointF(x, self.height() - GAP))
             painter.setPen(theme.dim)
             label = words.duration(moment) if moment else "0"
             width = metrics.horizontalAdvance(label)
             left = min(x - width / 2, self.width() - width - 2)
-            painter.drawText(QPointF(left, _AXIS - 9), label)
+            painter.drawText(QPointF(left, self._axis - 9), label)
             moment += step
         limit = self.timeline.limit
         if 0 < limit <= self._scale and self.timeline.spans:
             painter.setPen(QPen(theme.bad, 1.5, Qt.PenStyle.DashLine))
             x = self._x(limit)
-            painter.drawLine(QPointF(x, _AXIS - 4), QPointF(x, self.height() - GAP))
+            painter.drawLine(QPointF(x, self._axis - 4), QPointF(x, self.height() - GAP))
 
     def _paint_span(self, painter: QPainter, theme: Theme, place: int, span: Span) -> None:
         area = self.area_of(place)
@@ -141,9 +161,8 @@ class TimelineView(QWidget):
             painter.setBrush(mixed(theme.text, theme.base, 0.05))
             painter.drawRoundedRect(area, UNIT, UNIT)
             painter.setPen(theme.text)
-            label = self.tr("Attempt {n}").format(n=span.attempt)
-            cell = QRectF(GAP, area.top(), _LABEL - GAP, area.height())
-            painter.drawText(cell, int(Qt.AlignmentFlag.AlignVCenter), label)
+            cell = QRectF(GAP, area.top(), self._label - GAP, area.height())
+            painter.drawText(cell, int(Qt.AlignmentFlag.AlignVCenter), self._attempt_words(span.attempt))
         else:
             back = self._back(theme, span)
             painter.setBrush(QBrush(back, Qt.BrushStyle.Dense3Pattern) if span.open_end else QBrush(back))
@@ -179,7 +198,7 @@ class TimelineView(QWidget):
 
     def _next_to(self, span: Span) -> bool:
         """Another span of the same kind follows so closely that a label beside this one would cover it."""
-        room = _LABEL * self._scale / max(1, self.width() - _LABEL)
+        room = self._label * self._scale / max(1, self.width() - self._label)
         return any(
             other is not span
             and (other.kind, other.attempt) == (span.kind, span.attempt)

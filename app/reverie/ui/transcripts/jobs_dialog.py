@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from reverie.errors import MendableError
 from reverie.ui import words as common
 from reverie.ui.buttons import FitPushButton
+from reverie.ui.columns import size_sections
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel
@@ -76,8 +77,7 @@ class JobsDialog(QDialog):
         table.setAccessibleName(self.tr("Jobs"))
         table.setFont(tabular(table.font()))
         table.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        for column, width in enumerate(_WIDTHS):
-            table.header().resizeSection(column, width)
+        size_sections(table.header(), _WIDTHS)
         CalmSelection(table)
         table.currentItemChanged.connect(self._on_current)
         table.itemActivated.connect(self._on_open)

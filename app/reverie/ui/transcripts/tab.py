@@ -22,6 +22,7 @@ from reverie.errors import MendableError
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.heading import EmptyPage
+from reverie.ui.tab_page import TabPage
 from reverie.ui.transcripts.source_list import SourceList
 from reverie.ui.transcripts.view import TranscriptView
 
@@ -34,7 +35,7 @@ PICK_MS = 120
 _TITLES_AT_ONCE = 20
 
 
-class TranscriptsTab(QWidget):
+class TranscriptsTab(TabPage):
     """`said(str)`: a sentence for the status bar."""
 
     said = Signal(str)
