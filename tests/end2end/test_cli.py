@@ -375,6 +375,31 @@ def test_two_homes_found_are_ambiguous_and_one_is_taken(
     assert run("status", "--workspace", "2b3c4d5e6f", given=False).code == 2
 
 
+def test_where_only_a_project_has_a_store_every_command_finds_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user, project = tmp_path / "user", tmp_path / "shop"
+    monkeypatch.setenv("HOME", str(user))
+    assert "try `reverie --demo`" in run("search", "word", given=False).out
+    (project / ".loki/memory/episodic").mkdir(parents=True)
+    (project / ".loki/session.json").write_text("{}")
+    listed = user / ".loki/knowledge/project-index.json"
+    listed.parent.mkdir(parents=True)
+    listed.write_text(json.dumps({"projects": [{"path": str(project)}]}))
+    assert [home["kind"] for home in run("homes", "--json", given=False).json] == ["loki"]
+    assert run("tree", given=False).code == 0
+    checks = {each["check"]: each["state"] for each in run("doctor", "--self", "--json", given=False).json}
+    assert checks["homes"] == "pass"
+
+
+def test_what_a_command_says_it_says_once(run: Run) -> None:
+    assert run("runs").out == "There are no runs yet.\n"
+    assert run("runs", "--json").json == []
+    extract = run("extract")
+    assert (extract.out, extract.err.count("There is nothing to extract here.")) == ("", 1)
+    assert "Claude Code" in run("notes").err
+
+
 def test_the_program_runs_as_a_module_and_answers_wrong_usage_with_2(home: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "reverie", "--profile", str(tmp_path / "p"), "--home", str(home)]
     good = subprocess.run(

@@ -5,12 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from reverie.clock import Clock
-from reverie.compose import discover_homes, open_parts
+from reverie.compose import discover_all, discover_homes, open_parts
 from reverie.errors import Ambiguous, Unavailable
 from reverie.homes.scopes import ScopeContext
 from reverie.profile import Profile
 from reverie.services.contexts import asked_context
 from reverie.services.parts import HomeParts
+
+NO_HOME = "No agent's home was found."
+NAME_ONE = "Name one with --home DIR, or try `reverie --demo`."
+
+
+def every_home(given: list[Path] | None, profile: Profile) -> list[Path]:
+    """The homes that were named, else all that are found, those in projects too."""
+    return list(given) if given else [found.root for found in discover_all(profile)]
 
 
 def only_home(given: list[Path] | None) -> Path:
@@ -30,11 +38,10 @@ def the_home(given: list[Path] | None, profile: Profile, clock: Clock) -> HomePa
         )
     if given:
         return open_parts(given[0], profile, clock)
-    found = discover_homes()
+    # A store in a project is meant only where it is all there is, or is named.
+    found = discover_homes() or discover_all(profile)
     if not found:
-        raise Unavailable(
-            "No agent's home was found.", next_step="Name one with --home DIR, or try `reverie --demo`."
-        )
+        raise Unavailable(NO_HOME, next_step=NAME_ONE)
     if len(found) > 1:
         raise Ambiguous(
             "More than one home was found.",

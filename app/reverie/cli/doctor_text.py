@@ -66,10 +66,10 @@ def _of_a_workspace(session: Session) -> Callable[[], tuple[Finding, ...]]:
 
 
 def _of_reverie(session: Session) -> Callable[[], tuple[Finding, ...]]:
-    from reverie.compose import discover_homes
+    from reverie.cli.context import every_home
     from reverie.doctor.self_checks import examine_self
 
-    homes = len(session.arguments.home or discover_homes())
+    homes = len(every_home(session.arguments.home, session.profile))
     return lambda: examine_self(session.profile, now=session.clock(), homes=homes)
 
 

@@ -40,7 +40,8 @@ def extract(session: Session) -> int:
             (end.outcome, end.kind, end.id, printable(end.summary))
             for end in (*result.rollouts, *result.directories)
         )
-        print_text(printable(result.summary))
+        if result.succeeded:
+            print_text(printable(result.summary))
     if result.succeeded:
         return DONE
     answers.trouble(answers.with_next_step(result.summary, result.next_step))

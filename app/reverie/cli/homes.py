@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def show_homes(session: Session) -> int:
     """Each home with its projects and workspaces; exit 1 where one cannot be opened."""
-    from reverie.cli.context import only_home
-    from reverie.compose import adopt_home, discover_all, open_parts
+    from reverie.cli.context import NAME_ONE, NO_HOME, every_home, only_home
+    from reverie.compose import adopt_home, open_parts
 
     given = session.arguments.home
     if session.arguments.adopt:
         adopt_home(only_home(given), session.arguments.adopt, session.profile, session.clock)
-    roots = given if given else [found.root for found in discover_all(session.profile)]
+    roots = every_home(given, session.profile)
     homes: list[dict[str, Any]] = []
     errors: list[MendableError] = []
     for root in roots:
@@ -38,7 +38,7 @@ def show_homes(session: Session) -> int:
         print_json(homes)
         return code
     if not roots:
-        print_text("No agent's home was found. Name one with --home DIR, or try `reverie --demo`.")
+        print_text(f"{NO_HOME} {NAME_ONE}")
     for home in homes:
         counts = ", ".join(f"{count} {scope}" for scope, count in home["counts"].items())
         print_text(f"{home['root']}  ({home['kind']}; memories: {counts})")

@@ -44,8 +44,13 @@ def _only_session(parts: HomeParts) -> str:
     from reverie.errors import Ambiguous, Unavailable
 
     found = [source.id for source in parts.home.sources() if source.kind == "session"]
-    if not found:
-        raise Unavailable("This home has no session.", next_step="Choose another home.")
+    # Of an agent that keeps no notes no session has a place for them.
+    if not found or parts.home.notes_place(found[0]) is None:
+        raise Unavailable(
+            "This home has no session to keep notes of.",
+            cause="Claude Code's have.",
+            next_step="Name another home with --home DIR.",
+        )
     if len(found) > 1:
         raise Ambiguous(
             "Which session?", choices=tuple(found[:_CHOICES]), next_step="Name it with --session ID."

@@ -54,6 +54,8 @@ def show_runs(session: Session) -> int:
     records = parts.runs.all(limit=session.arguments.limit)
     if session.as_json:
         print_json([record.as_json() for record in records])
+    elif not records:
+        print_text("There are no runs yet.")
     else:
         print_table(
             (
@@ -102,7 +104,7 @@ def revert(session: Session) -> int:
                 "reason": "conflict" if result.conflicts else "",
             }
         )
-    else:
+    elif not result.conflicts:
         print_text(result.summary)
     if result.conflicts:
         answers.trouble(result.summary)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 def search(session: Session) -> int:
     """Bring the index up to date, then ask it. Finding nothing is no failure."""
-    from reverie.compose import discover_all, open_parts
+    from reverie.cli.context import NAME_ONE, NO_HOME, every_home
+    from reverie.compose import open_parts
     from reverie.services.search import COUNT, SearchDesk
 
-    given = session.arguments.home
-    roots = list(given) if given else [found.root for found in discover_all(session.profile)]
+    roots = every_home(session.arguments.home, session.profile)
     desk = SearchDesk()
     errors: list[MendableError] = []
     for root in roots:
@@ -41,7 +41,7 @@ def search(session: Session) -> int:
     else:
         print_text("\n".join(_lines(answer.hits, several=len(roots) > 1)) or "Nothing was found.")
         if not roots:
-            print_text("No agent's home was found. Name one with --home DIR.")
+            print_text(f"{NO_HOME} {NAME_ONE}")
     for problem in problems:
         trouble(problem)
     return FAILED if problems else DONE

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_text, printable, trouble
-from reverie.errors import MendableError
+from reverie.errors import MendableError, Unavailable
 from reverie.text.counts import some
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def _list(session: Session) -> int:
 
 
 def _one(session: Session, wanted: str) -> int:
+    from reverie.cli.context import NAME_ONE, NO_HOME
     from reverie.services.traces import TraceDesk
 
     roots = _roots(session)
@@ -71,15 +72,13 @@ def _one(session: Session, wanted: str) -> int:
         return DONE
     if missing is not None:
         raise missing
-    print_text("No agent's home was found. Name one with --home DIR.")
-    return FAILED
+    raise Unavailable(NO_HOME, next_step=NAME_ONE)
 
 
 def _roots(session: Session) -> list[Path]:
-    from reverie.compose import discover_homes
+    from reverie.cli.context import every_home
 
-    given = session.arguments.home
-    return list(given) if given else [found.root for found in discover_homes()]
+    return every_home(session.arguments.home, session.profile)
 
 
 def _parts(session: Session, root: Path) -> Any:

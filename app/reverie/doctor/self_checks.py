@@ -26,7 +26,10 @@ from reverie.resources import resource
 from reverie.settings import load_settings
 from reverie.text.counts import some
 
-_LIBRARIES = ("PySide6-Essentials", "watchdog", "pygit2", "httpx", "pydantic", "rapidfuzz", "keyring")
+LIBRARIES = (
+    "PySide6-Essentials", "PyYAML", "httpx", "keyring", "platformdirs", "pydantic", "pygit2", "rapidfuzz",
+    "tomlkit", "watchdog", "zstandard",
+)  # fmt: skip
 _LIMITS = Path("/proc/sys/fs/inotify")
 _FEW_WATCHES = 65_536
 _PRIVATE = 0o700
@@ -69,7 +72,7 @@ def _installation(ours: Installation) -> Finding:
 
 def _libraries(ours: Installation) -> Finding:
     title, missing, told = "The libraries are there", [], []
-    for name in _LIBRARIES:
+    for name in LIBRARIES:
         try:
             told.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
@@ -131,6 +134,9 @@ def _settings(profile: Profile) -> Finding:
     _settings_read, problems = load_settings(profile.settings_file)
     if problems:
         return Finding("settings", title, "warn", " ".join(problems))
+    if look_at(profile.settings_file).kind == "missing":
+        evidence = f"{profile.settings_file} is not there yet: every setting has its default."
+        return Finding("settings", title, "pass", evidence)
     return Finding("settings", title, "pass", f"{profile.settings_file}.")
 
 
@@ -140,6 +146,8 @@ def _leases(profile: Profile) -> Finding:
         Leases(profile.leases_database).holder("doctor")
     except MendableError as error:
         return Finding("leases", title, "fail", str(error))
+    if look_at(profile.leases_database).kind == "missing":
+        return Finding("leases", title, "pass", f"There is none yet; {profile.leases_database} will hold it.")
     return Finding("leases", title, "pass", f"{profile.leases_database}.")
 
 

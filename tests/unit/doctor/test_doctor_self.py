@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from reverie.doctor.findings import Finding
-from reverie.doctor.self_checks import examine_self
+from reverie.doctor.self_checks import LIBRARIES, examine_self
 from reverie.profile import Profile
 
 
@@ -29,6 +30,20 @@ def examined(profile: Profile, limits: Path = Path("/nonexistent"), homes: int =
 def test_a_new_profile_is_in_order_and_nothing_is_made(profile: Profile, tmp_path: Path) -> None:
     assert {name for name, found in examined(profile).items() if found.state != "pass"} == set()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_new_profile_no_file_is_named_as_if_it_were_there(profile: Profile) -> None:
+    found = examined(profile)
+    assert found["settings"].evidence == (
+        f"{profile.settings_file} is not there yet: every setting has its default."
+    )
+    assert found["leases"].evidence.startswith("There is none yet")
+
+
+def test_every_library_that_the_program_needs_is_looked_for() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = [each for each in project["project"]["dependencies"] if ";" not in each]
+    assert sorted(LIBRARIES) == sorted(each.partition(">")[0] for each in needed)
 
 
 def test_a_folder_that_others_may_read_is_named_and_closed(profile: Profile) -> None:
