@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
 import os
 import re
 import stat
@@ -41,14 +40,12 @@ from reverie.files.atomic import (
     replace_file,
     shown,
     sweep_opened,
-    temporary_name,
 )
-from reverie.files.checkpoint import checkpoint
 from reverie.files.containment import EscapesRoot as EscapesRoot
 from reverie.files.containment import names_in, opened_below, resolve
 from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileError, SwappedError
+from reverie.files.removal import remove_entry
 
-_log = logging.getLogger("reverie.files")
 _T = TypeVar("_T")
 
 
@@ -165,34 +162,18 @@ class RootedDirectory:
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
         """Remove a file, a symlink (not what it leads to) or a whole directory.
 
-        A directory vanishes at once, by a rename to a hidden name, and is deleted after that. What cannot be
-        deleted stays under the hidden name, is logged, and `sweep` tries again. With a `check` a file goes
-        the same way: it sees what was taken, which nobody finds to write to any more, and may raise to give
-        it back. A symlink has nothing to check.
+        A directory vanishes at once; what cannot be deleted stays under a hidden name, for `sweep`. `check`
+        sees what was taken and may raise to give it back (see `files.removal`).
         """
+
+        def look(directory: Directory, hidden: str) -> None:
+            if check is not None:
+                check(*self._taken(directory, hidden, rel))
 
         def remove(directory: Directory, name: str) -> None:
             if not name:
                 raise _refused_root("removed")
-            mode = directory.lstat(name).st_mode
-            if stat.S_ISLNK(mode) or (check is None and not stat.S_ISDIR(mode)):
-                directory.unlink(name)
-                directory.sync()
-                return
-            hidden = temporary_name(name)
-            directory.rename_new(name, directory, hidden)
-            if check is not None:
-                try:
-                    check(*self._taken(directory, hidden, rel))
-                except BaseException:
-                    _give_back(directory, hidden, name)
-                    raise
-            directory.sync()
-            checkpoint("hide")
-            try:
-                _delete(directory, hidden)
-            except OSError as error:
-                _log.warning("what was removed could not be deleted and is kept as %s: %s", hidden, error)
+            remove_entry(directory, name, None if check is None else look)
 
         self._at(rel, "removed", remove, follow=False)
 
@@ -405,28 +386,6 @@ def _entry(rel: str, status: os.stat_result) -> Entry:
     elif stat.S_ISDIR(status.st_mode):
         kind = "directory"
     return Entry(rel, kind, status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
-
-
-def _give_back(directory: Directory, hidden: str, name: str) -> None:
-    """Undo a removal. Of a folder that somebody made anew meanwhile, all that the new one lacks."""
-    try:
-        directory.rename_new(hidden, directory, name)
-    except FileExistsError:
-        if not stat.S_ISDIR(directory.lstat(hidden).st_mode):
-            raise
-        above = RootedDirectory(Path(directory.path))
-        for entry in RootedDirectory(Path(directory.path, hidden)).walk().entries:
-            if entry.kind == "file":
-                with contextlib.suppress(Conflict):
-                    above.rename(f"{hidden}/{entry.rel}", f"{name}/{entry.rel}")
-    directory.sync()
-
-
-def _delete(directory: Directory, name: str) -> None:
-    if stat.S_ISDIR(directory.lstat(name).st_mode):
-        directory.remove_tree(name)
-    else:
-        directory.unlink(name)
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:

@@ -303,8 +303,7 @@ class MemoryStore:
     def _remove_expected(
         self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath, expected_sha256: str | None
     ) -> None:
-        """Set the file aside, look at what was taken, and only then let it go: a compare-and-swap for
-        deletes."""
+        """A compare-and-swap for deletes."""
         if expected_sha256 is None:
             return
 

@@ -22,7 +22,7 @@ from reverie.files import rooted as rooted_module
 from reverie.files.atomic import is_temporary, temporary_name
 from reverie.files.checkpoint import set_observer
 from reverie.files.directory import Directory
-from reverie.files.rooted import EscapesRoot, RootedDirectory
+from reverie.files.rooted import Entry, EscapesRoot, RootedDirectory
 
 SECRET = b"outside"
 
@@ -195,6 +195,29 @@ def test_a_directory_vanishes_at_once_and_a_kill_before_its_deletion_leaves_only
     assert rooted.sweep(older_than_s=60) == 0
     assert rooted.sweep(older_than_s=-1) == 2
     assert _tree(rooted.root) == {"kept": None, "kept/h": b"x"}
+
+
+def test_a_removed_directory_is_given_back_and_one_made_anew_meanwhile_gets_what_it_lacks(
+    rooted: RootedDirectory,
+) -> None:
+    rooted.write("d/e/f", b"old")
+    rooted.write("d/g", b"old")
+    seen: list[str] = []
+
+    def refuse(taken: list[Entry], content: bytes | None) -> None:
+        assert content is None
+        seen.extend(entry.rel for entry in taken)
+        if len(seen) > 2:
+            rooted.write("d/e/new", b"new")
+            rooted.write("d/g", b"new")
+        raise StoreError("no")
+
+    for _ in range(2):
+        with pytest.raises(StoreError, match="no"):
+            rooted.remove("d", check=refuse)
+    assert seen == ["d/e/f", "d/g"] * 2
+    found = {name: data for name, data in _tree(rooted.root).items() if not name.startswith(".")}
+    assert found == {"d": None, "d/e": None, "d/e/f": b"old", "d/e/new": b"new", "d/g": b"new"}
 
 
 def test_files_and_directories_are_removed_and_renamed_whole(rooted: RootedDirectory) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from helpers.foreign_home import ForeignHome, make_foreign_home
 from reverie.errors import Conflict
+from reverie.files.directory import Directory
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.effects import NoEffects
@@ -75,6 +76,73 @@ def test_an_edit_is_made_again_on_what_is_there_and_given_up_if_that_never_ends(
     with pytest.raises(Conflict):
         made.edit(PATH, str.upper)
     assert THEIRS in file.read_text()
+
+
+class Witness(Agent):
+    """Remembers what the history would have kept; the agent writes right after that."""
+
+    def __init__(self, file: Path, times: int) -> None:
+        super().__init__(file, times)
+        self.kept: list[set[str]] = []
+
+    def will_change(self, root: ScopeRoot, rel: str) -> None:
+        below = root.directory / rel
+        files = [below] if below.is_file() else [each for each in below.rglob("*") if each.is_file()]
+        self.kept.append({each.read_text() for each in files})
+
+
+@pytest.mark.parametrize(("path", "name"), [(PATH, "own.md"), ("/memories/global/f", "f/old.md")])
+@pytest.mark.parametrize("new", [False, True])
+def test_a_delete_takes_only_what_the_history_has_seen(
+    home: ForeignHome, path: str, name: str, new: bool
+) -> None:
+    top = home.root / "common"
+    (top / "f").mkdir()
+    (top / "f" / "old.md").write_text("text\n")
+    if new and path != PATH:
+        name = "f/new/born.md"
+        (top / "f" / "new").mkdir()
+    witness = Witness(top / name, times=2)
+    made = MemoryStore(home, home.context(), lambda root: RootedDirectory(root.directory), witness)
+    made.delete(path)
+    assert len(witness.kept) == 3
+    assert THEIRS in witness.kept[-1]
+    assert not (home.root / "common" / path.rpartition("/")[2]).exists()
+
+
+@pytest.mark.parametrize(("path", "name"), [(PATH, "own.md"), ("/memories/global/f", "f/old.md")])
+def test_a_delete_that_is_overtaken_again_and_again_is_given_up(
+    home: ForeignHome, path: str, name: str
+) -> None:
+    top = home.root / "common"
+    (top / "f").mkdir()
+    (top / "f" / "old.md").write_text("text\n")
+    witness = Witness(top / name, times=40)
+    made = MemoryStore(home, home.context(), lambda root: RootedDirectory(root.directory), witness)
+    with pytest.raises(Conflict):
+        made.delete(path)
+    assert THEIRS in (top / name).read_text()
+    assert [each.name for each in top.iterdir() if each.name.startswith(".")] == []
+
+
+def test_a_delete_that_was_killed_half_way_is_in_the_way_of_no_later_one(
+    home: ForeignHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, file = store(home, times=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Directory, "unlink", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            made.swap(PATH, None, sha256_of_text("text\n"))
+    assert not file.exists()
+    file.write_text("again\n")
+    made.swap(PATH, None, sha256_of_text("again\n"))
+    assert not file.exists()
+    RootedDirectory(file.parent).sweep(older_than_s=-1)
+    assert list(file.parent.glob(".*")) == []
+
+
+def _killed(_directory: Directory, _name: str) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_delete_gives_back_what_it_took(home: ForeignHome) -> None:
