@@ -59,61 +59,64 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
         command = commands.add_parser(
             name, help=help_text, description=help_text, parents=[common], allow_abbrev=False
         )
-        if name in _WITH_CONTEXT:
-            _add_context(command, suppress=True)
-        if name in _WITH_RUN:
-            command.add_argument("run", metavar="RUN", help="a run id, as `reverie runs` lists them")
-        if name in ("consolidate", "sweep", "extract"):
-            command.add_argument(
-                "--dry-run", action="store_true", help="show what it would do; change nothing"
-            )
-        if name == "consolidate":
-            command.add_argument("--trigger", choices=TRIGGERS, default="manual", help="why it runs")
-        if name in _WITH_ENGINE:
-            command.add_argument(
-                "--engine",
-                default="auto",
-                metavar="rules|PROVIDER:MODEL",
-                help="who does the thinking; without it what the settings say, else the agent's own model "
-                "where a person has agreed to it, else rules",
-            )
-        if name == "traces":
-            command.add_argument("trace", metavar="ID", nargs="?", help="one trace, as the list names it")
-            command.add_argument(
-                "--workspace", metavar="ID", default=argparse.SUPPRESS, help="only of this workspace"
-            )
-        if name == "extract":
-            command.add_argument(
-                "--project", metavar="PATH", default=argparse.SUPPRESS, help="only threads of this directory"
-            )
-        if name == "write":
-            command.add_argument("--force", action="store_true", help="run whether it is due or not")
-        if name == "notes":
-            command.add_argument("--session", metavar="ID", help="a session of the home")
-            command.add_argument("--force", action="store_true", help="also where nothing new was said")
-        if name == "doctor":
-            command.add_argument("--self", action="store_true", help="examine Reverie itself")
-            command.add_argument(
-                "--probe", action="store_true", help="ask the model for real (one tool call; may cost)"
-            )
-            command.add_argument("--fix", metavar="CHECK", help="apply the fix of this check, look again")
-        if name == "failures":
-            _add_failures(command)
-        if name == "homes":
-            command.add_argument(
-                "--adopt", metavar="ID", help="this home was moved here: take over history and runs of ID"
-            )
-        if name == "runs":
-            command.add_argument("--limit", type=_count, metavar="N", help="at most N runs")
-        if name == "search":
-            command.add_argument(
-                "query",
-                metavar="QUERY",
-                nargs="+",
-                help='such as: retry "exact words" scope:project home:mux pinned:yes changed:<7d by:agent',
-            )
-            command.add_argument("--limit", type=_count, metavar="N", help="at most N results (50)")
+        _add_options(command, name)
     return parser
+
+
+def _add_options(command: argparse.ArgumentParser, name: str) -> None:
+    """What the command `name` takes besides what all take."""
+    if name in _WITH_CONTEXT:
+        _add_context(command, suppress=True)
+    if name in _WITH_RUN:
+        command.add_argument("run", metavar="RUN", help="a run id, as `reverie runs` lists them")
+    if name in ("consolidate", "sweep", "extract"):
+        command.add_argument("--dry-run", action="store_true", help="show what it would do; change nothing")
+    if name == "consolidate":
+        command.add_argument("--trigger", choices=TRIGGERS, default="manual", help="why it runs")
+    if name in _WITH_ENGINE:
+        command.add_argument(
+            "--engine",
+            default="auto",
+            metavar="rules|PROVIDER:MODEL",
+            help="who does the thinking; without it what the settings say, else the agent's own model "
+            "where a person has agreed to it, else rules",
+        )
+    if name == "traces":
+        command.add_argument("trace", metavar="ID", nargs="?", help="one trace, as the list names it")
+        command.add_argument(
+            "--workspace", metavar="ID", default=argparse.SUPPRESS, help="only of this workspace"
+        )
+    if name == "extract":
+        command.add_argument(
+            "--project", metavar="PATH", default=argparse.SUPPRESS, help="only threads of this directory"
+        )
+    if name == "write":
+        command.add_argument("--force", action="store_true", help="run whether it is due or not")
+    if name == "notes":
+        command.add_argument("--session", metavar="ID", help="a session of the home")
+        command.add_argument("--force", action="store_true", help="also where nothing new was said")
+    if name == "doctor":
+        command.add_argument("--self", action="store_true", help="examine Reverie itself")
+        command.add_argument(
+            "--probe", action="store_true", help="ask the model for real (one tool call; may cost)"
+        )
+        command.add_argument("--fix", metavar="CHECK", help="apply the fix of this check, look again")
+    if name == "failures":
+        _add_failures(command)
+    if name == "homes":
+        command.add_argument(
+            "--adopt", metavar="ID", help="this home was moved here: take over history and runs of ID"
+        )
+    if name == "runs":
+        command.add_argument("--limit", type=_count, metavar="N", help="at most N runs")
+    if name == "search":
+        command.add_argument(
+            "query",
+            metavar="QUERY",
+            nargs="+",
+            help='such as: retry "exact words" scope:project home:mux pinned:yes changed:<7d by:agent',
+        )
+        command.add_argument("--limit", type=_count, metavar="N", help="at most N results (50)")
 
 
 def _add_failures(command: argparse.ArgumentParser) -> None:

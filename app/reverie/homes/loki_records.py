@@ -280,6 +280,21 @@ def parse_record(data: bytes) -> Any:
         raise ValueError(f"it is not valid JSON ({error})") from None
 
 
+def parse_to_write(data: bytes) -> Any:
+    """As `parse_record`, of a file that is to be written again: of two equal keys one would be lost then.
+    Raises `ValueError`."""
+    document = parse_record(data)
+    json.loads(data, object_pairs_hook=_each_key_once)
+    return document
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("it holds a key twice")
+    return found
+
+
 def read_record(path: Path, problems: list[str]) -> Any:
     """The JSON in a file; None for a missing one, and for one that cannot be read, which adds a sentence to
     `problems`."""

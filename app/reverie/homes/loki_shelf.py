@@ -23,7 +23,7 @@ from reverie.homes.agents import Essence, RootChange
 from reverie.homes.loki_duplicates import OF_THE_RECORD, evidence, loses_nothing, repeated, united
 from reverie.homes.loki_names import safe_name
 from reverie.homes.loki_record_text import record_of, record_text
-from reverie.homes.loki_records import ANTI_PATTERN, objects_of, parse_record, text_of
+from reverie.homes.loki_records import ANTI_PATTERN, objects_of, parse_to_write, text_of
 from reverie.homes.loki_spans import inserted, patterns_in, removed, replaced
 from reverie.homes.records import RecordText
 
@@ -211,11 +211,9 @@ def _relinked(text: str, ids: dict[str, str]) -> str:
 def whole_document(data: bytes) -> Any:
     """The document in a file that is to be written again. Raises `StoreError` for what must not be."""
     try:
-        document = parse_record(data)
-        json.loads(data, object_pairs_hook=_each_key_once)
+        return parse_to_write(data)
     except ValueError as error:
         raise _unreadable(str(error)) from None
-    return document
 
 
 def _found(document: Any, name: str) -> _Named | None:
@@ -282,13 +280,6 @@ def _form(value: Any) -> str:
     if isinstance(value, bool):
         return "truth"
     return "number" if isinstance(value, int | float) else type(value).__name__
-
-
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("it holds a key twice")
-    return found
 
 
 def _unreadable(why: str) -> StoreError:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from reverie.errors import Busy, MendableError, Unavailable
 from reverie.files.directory import ensure_private
+from reverie.files.sqlite import is_busy, why
 
 _BUSY_TIMEOUT_S = 5.0
 _SCHEMA = """
@@ -190,14 +191,15 @@ class ExtractState:
 
 
 def _in_words(error: sqlite3.Error, database: Path) -> MendableError:
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+    if is_busy(error):
         return Busy(
             "The list of extracted threads is in use.",
             cause=f"Another process kept {database.name} locked for {_BUSY_TIMEOUT_S:g} seconds.",
             next_step="Try again.",
         )
-    return Unavailable(
-        "The list of extracted threads cannot be used.",
-        cause=f"SQLite says about {database}: {error}.",
-        next_step="Check the disk. If it stays, delete that file: it holds no memories.",
+    cause, next_step = why(
+        error,
+        f"SQLite says about {database}: {error}.",
+        "Check the disk. If it stays, delete that file: it holds no memories.",
     )
+    return Unavailable("The list of extracted threads cannot be used.", cause=cause, next_step=next_step)

@@ -16,7 +16,7 @@ from typing import Any
 
 from reverie.errors import Conflict, StoreError
 from reverie.homes.loki_duplicates import united
-from reverie.homes.loki_records import parse_record, text_of, texts_of
+from reverie.homes.loki_records import parse_to_write, text_of, texts_of
 
 ABSENT = object()
 """The value of a field that is not there."""
@@ -134,8 +134,7 @@ def spelled(document: Any, like: bytes) -> bytes:
 def parsed(data: bytes, rel: str) -> Any:
     """The document in a file. Raises `StoreError` for what must not be written again."""
     try:
-        document = parse_record(data)
-        json.loads(data, object_pairs_hook=_each_key_once)
+        return parse_to_write(data)
     except ValueError as error:
         raise StoreError(
             f"{rel} was not changed.",
@@ -143,7 +142,6 @@ def parsed(data: bytes, rel: str) -> Any:
             next_step="Repair it outside.",
             reason="not-text",
         ) from None
-    return document
 
 
 def skill_text(record: dict[str, Any]) -> str:
@@ -161,13 +159,6 @@ def skill_text(record: dict[str, Any]) -> str:
     if criteria := texts_of(record.get("exit_criteria")):
         lines += ["## Exit Criteria", *(f"- {item}" for item in criteria), ""]
     return "\n".join(lines)
-
-
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("it holds a key twice")
-    return found
 
 
 def _list_of(document: Any) -> list[Any]:

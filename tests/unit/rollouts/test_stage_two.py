@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import cast
 
@@ -124,3 +125,11 @@ def test_a_damaged_database_is_told_in_words(tmp_path: Path) -> None:
     path.write_bytes(b"no database at all, " * 100)
     with pytest.raises(Unavailable, match="cannot be used"):
         ExtractState(path).rows()
+
+
+def test_the_list_of_threads_on_a_full_disk_says_that_the_disk_is_full(tmp_path: Path) -> None:
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL
+    state = ExtractState(tmp_path / "extract.sqlite")
+    with pytest.raises(Unavailable, match="The disk is full"), state._connected(create=True):
+        raise full
