@@ -63,7 +63,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One question to a model and what came of it. `wrote`, `no_new_memories`: as the dump itself says.
+    """One question to a model and what came of it. `wrote`: as the dump itself says.
     `finish`: the last step's reason to end; `started_at` UTC ms, None where nothing tells."""
 
     index: int
@@ -73,7 +73,6 @@ class Attempt:
     error: str
     aborted: bool
     wrote: bool
-    no_new_memories: bool
     finish: str
     started_at: int | None = None
 
@@ -192,7 +191,6 @@ def _attempt(raw: Any, place: int) -> Attempt:
         error=words_of(item.get("error")),
         aborted=item.get("aborted") is True,
         wrote=item.get("wrote") is True,
-        no_new_memories=item.get("noNewMemories") is True,
         finish=_text(item.get("finishReason")),
         started_at=steps[0].started_at if steps else None,
     )

@@ -27,7 +27,6 @@ class Workspace:
     multi_project: bool
     archived: bool = False
     parent_id: str | None = None
-    created_at: str = ""
     sub_project: str | None = None
 
 

@@ -207,7 +207,6 @@ def _workspace(identity: str, raw: _Raw, bucket: str, sub_project: str | None) -
         multi_project=len(references) > 1 or MULTI_PROJECT_BUCKET in (bucket, *paths[:1]),
         archived=is_archived(raw),
         parent_id=_text(raw, "parentWorkspaceId") or None,
-        created_at=_text(raw, "createdAt"),
         sub_project=_text(raw, "subProjectPath") or sub_project,
     )
 

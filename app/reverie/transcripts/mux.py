@@ -96,14 +96,12 @@ def turn_of(row: dict[str, Any]) -> Turn | None:
     parts = row.get("parts")
     parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     texts = [part.get("text") for part in parts if part.get("type") == "text"]
-    tools = [part.get("toolName") for part in parts if part.get("type") == "dynamic-tool"]
     return Turn(
         id=identity,
         role=role,
         text="\n".join(text for text in texts if isinstance(text, str)),
         sequence=sequence,
         timestamp=_timestamp(metadata.get("timestamp")),
-        tool_names=tuple(name for name in tools if isinstance(name, str)),
         kind=_kind(role, metadata),
         finished=metadata.get("partial") is not True and not metadata.get("error"),
     )

@@ -25,7 +25,6 @@ class Turn:
     text: str
     sequence: int
     timestamp: int | None = None
-    tool_names: tuple[str, ...] = ()
     kind: TurnKind = "message"
     finished: bool = True
 

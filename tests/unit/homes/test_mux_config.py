@@ -148,7 +148,6 @@ def test_a_workspace_carries_what_the_file_says() -> None:
         project_paths=(),
         multi_project=False,
         parent_id="77b0d2c4e5",
-        created_at="2026-07-06T08:00:00.000Z",
     )
 
 
