@@ -290,6 +290,29 @@ def test_every_tool_and_what_is_asked_around_a_run_is_clean(
     assert found == []
 
 
+def test_a_narrow_window_with_large_type_stays_as_it_is_whatever_is_first_looked_at_in_it(
+    windows: Windows, home: Path, look: LookControl
+) -> None:
+    look.begin(Window(16, "de", "light"))
+    driver = windows.open(home)
+    window = driver.window
+    window.toggle_picker()
+    window.resize(NARROW, 480)
+    driver.until(lambda: window.width() == NARROW)
+    before = window.size()
+    for index in (each for each in range(window.tabs.count()) if window.tabs.isTabVisible(each)):
+        window.tabs.setCurrentIndex(index)
+        driver.settle()
+        assert window.size() == before, window.tabs.tabText(index)
+    tab = driver.traces
+    window.tabs.setCurrentWidget(tab)
+    driver.until(lambda: tab.is_settled and bool(tab.list.shown))
+    assert tab.splitter.width() <= window.width(), "nothing lies beyond the right edge"
+    # Menus without room stand behind an arrow of Qt's own.
+    found = [each for each in problems(window) if "menu bar" not in each]
+    assert found == [], "what is too high is scrolled to, not squeezed"
+
+
 def test_every_action_is_reached_by_keyboard_and_no_key_does_two_things(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     window, actions = driver.window, driver.window.actions_

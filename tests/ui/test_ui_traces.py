@@ -92,7 +92,7 @@ def test_the_first_dump_of_a_home_is_seen_as_well(windows: Windows, home: Path) 
     (home / DUMPS).mkdir(parents=True)
     shutil.copy(kept, home / DUMPS / "1786637112345_x.json")
     driver.until(lambda: tab.is_settled and len(tab.list.shown) == 1)
-    assert tab.pages.currentWidget() is tab.splitter
+    assert tab.pages.currentWidget() is tab.area
 
 
 def traces_of_own_runs_are_listed_too(driver: Driver, tab: TracesTab) -> None:

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QLayout, QScrollArea, QVBoxLayout, QWidget
 
 from reverie.ui.theme import GAP, MARGIN, UNIT
 
 Part = QWidget | QLayout
 
+_LEAST_COLUMN = 300
 _USUAL_LINE = 14
 """How high a line is, in pixels, of the type that widths of columns are given for."""
+
+
+class Column(QWidget):
+    """What stands below each other is never squeezed so that a wrapped line is cut off, nor a part so
+    that it is of no use. How much room that is follows from the width."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
+    def minimumSizeHint(self) -> QSize:
+        hint, layout = super().minimumSizeHint(), self.layout()
+        width = max(hint.width(), _LEAST_COLUMN)
+        if layout is None or not layout.hasHeightForWidth():
+            return QSize(width, hint.height())
+        return QSize(width, max(hint.height(), layout.minimumHeightForWidth(max(1, self.width()))))
 
 
 def column(

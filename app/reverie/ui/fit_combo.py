@@ -19,8 +19,10 @@ _NARROWEST = 80
 class FitCombo(QComboBox):
     """Its tool tip follows the current item's, or is the item's text."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, most_chars: int = 0) -> None:
+        """`most_chars`: it does not ask for room for more of them, however long its items are; 0: it does."""
         super().__init__(parent)
+        self._most_chars = most_chars
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         for changed in (self.model().rowsInserted, self.model().rowsRemoved, self.model().dataChanged):
             changed.connect(self._on_items)
@@ -31,6 +33,8 @@ class FitCombo(QComboBox):
         self.initStyleOption(option)
         metrics = self.fontMetrics()
         widest = max((metrics.horizontalAdvance(self.itemText(at)) for at in range(self.count())), default=0)
+        if self._most_chars:
+            widest = min(widest, metrics.averageCharWidth() * self._most_chars)
         contents = QSize(widest, metrics.height())
         wanted = self.style().sizeFromContents(QStyle.ContentsType.CT_ComboBox, option, contents, self)
         return QSize(max(wanted.width(), _NARROWEST), super().sizeHint().height())

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QBoxLayout,
     QComboBox,
+    QHBoxLayout,
     QHeaderView,
     QTreeView,
     QVBoxLayout,
@@ -21,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.columns import size_sections
-from reverie.ui.flow import FlowLayout
+from reverie.ui.fit_combo import FitCombo
 from reverie.ui.search_field import SearchField
 from reverie.ui.theme import GAP, CalmSelection, tabular
 
@@ -43,13 +44,11 @@ class SearchedTable(QWidget):
         self.view.setAccessibleName(name)
         self.view.activated.connect(self._on_activated)
 
-    def add_box(self, name: str, least_chars: int) -> QComboBox:
-        """A box to narrow down with, as wide as so many characters, however long its texts are."""
-        box = QComboBox()
+    def add_box(self, name: str, most_chars: int) -> QComboBox:
+        """A box to narrow down with, no wider than so many characters, however long its texts are."""
+        box = FitCombo(most_chars=most_chars)
         box.setAccessibleName(name)
         box.view().setAccessibleName(name)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.setMinimumContentsLength(least_chars)
         return box
 
     def set_up(
@@ -89,7 +88,9 @@ class SearchedTable(QWidget):
 
     def _lay_out(self, boxes: Sequence[QComboBox]) -> None:
         self._narrowing = QWidget()
-        boxed = FlowLayout(self._narrowing, gap=GAP)
+        boxed = QHBoxLayout(self._narrowing)
+        boxed.setContentsMargins(0, 0, 0, 0)
+        boxed.setSpacing(GAP)
         for box in boxes:
             boxed.addWidget(box)
         self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)

@@ -12,7 +12,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
-from reverie.ui.columns import scrolling
+from reverie.ui.columns import Column, scrolling
 from reverie.ui.theme import GAP, UNIT
 
 if TYPE_CHECKING:
@@ -20,25 +20,7 @@ if TYPE_CHECKING:
 
 SIDE_BY_SIDE = 640
 LEFT_WIDTH = 490
-_LEAST_COLUMN = 300
 _LEAST_ROWS = 116
-
-
-class Column(QWidget):
-    """What stands below each other is never squeezed so that a wrapped line is cut off, nor the tree and the
-    footer so that they are of no use. How much room that is follows from the width."""
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if event.size().width() != event.oldSize().width():
-            self.updateGeometry()
-
-    def minimumSizeHint(self) -> QSize:
-        hint, layout = super().minimumSizeHint(), self.layout()
-        width = max(hint.width(), _LEAST_COLUMN)
-        if layout is None or not layout.hasHeightForWidth():
-            return QSize(width, hint.height())
-        return QSize(width, max(hint.height(), layout.minimumHeightForWidth(max(1, self.width()))))
 
 
 def column_of(tab: MemoryTab) -> Column:

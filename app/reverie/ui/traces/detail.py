@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 from reverie.agent.timeline import Span, Timeline
 from reverie.ui import words as common
 from reverie.ui.buttons import FitPushButton
-from reverie.ui.columns import scrolled
+from reverie.ui.columns import Column, scrolled
 from reverie.ui.flow import FlowLayout
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
@@ -46,7 +46,7 @@ class Shown:
     no_replay: str = ""
 
 
-class TraceDetailView(QWidget):
+class TraceDetailView(Column):
     """`asked(str)` names what a person wants to do: transcript, compare, replay, copy, export."""
 
     asked = Signal(str)

@@ -29,7 +29,7 @@ Index = QModelIndex | QPersistentModelIndex
 SORT = Qt.ItemDataRole.UserRole + 1
 _SIGNS = {"info": "check", "warn": "warning", "bad": "error"}
 _WIDTHS = (152, 116, 116, 162, 70, 76, 206, 68)
-_CHARS = 7
+_CHARS = 13
 _NUMBERS = frozenset({4, 5, 7})
 
 

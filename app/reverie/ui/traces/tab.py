@@ -15,6 +15,7 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError, mendable_from_os
+from reverie.ui.columns import scrolled
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.heading import EmptyPage
@@ -28,6 +29,8 @@ from reverie.ui.traces.transcript import TranscriptDialog
 
 if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
+
+_LEAST_ROWS = 96
 
 
 class TracesTab(TabPage):
@@ -63,12 +66,15 @@ class TracesTab(TabPage):
     def _lay_out(self) -> None:
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.addWidget(self.list)
+        self.list.view.setMinimumHeight(_LEAST_ROWS)
         self.splitter.addWidget(self.detail)
         self.splitter.setSizes([220, 520])
         self.splitter.setChildrenCollapsible(False)
         self.pages = QStackedWidget()
         self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.splitter)
+        self.area = scrolled(self.splitter)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached
+        self.pages.addWidget(self.area)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self.pages)
@@ -95,7 +101,7 @@ class TracesTab(TabPage):
     @Slot()
     def _on_lines(self) -> None:
         lines = self.feed.lines
-        self.pages.setCurrentWidget(self.splitter if lines else self.empty)
+        self.pages.setCurrentWidget(self.area if lines else self.empty)
         self.list.show_lines(lines)
         self._follow()
 

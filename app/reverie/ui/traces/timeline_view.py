@@ -42,6 +42,7 @@ class TimelineView(QWidget):
         super().__init__(parent)
         self.timeline = Timeline(1, 0, ())
         self.current = -1
+        self._label = _LABEL
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(self.tr("Timeline"))
@@ -51,7 +52,14 @@ class TimelineView(QWidget):
         spans = tuple(span for span in timeline.spans if span.attempt <= _MOST_ATTEMPTS)
         self.timeline = replace(timeline, spans=spans)
         self.current = -1
+        self._measure()
         self.setAccessibleDescription("; ".join(span_words(span) for span in spans[:50]))
+
+    def _measure(self) -> None:
+        """How much room the names of the attempts take."""
+        most = max((span.attempt for span in self.timeline.spans), default=1)
+        widest = self.fontMetrics().horizontalAdvance(self._attempt_words(most))
+        self._label = max(_LABEL, widest + 2 * GAP)
         self.updateGeometry()
         self.update()
 
@@ -85,11 +93,6 @@ class TimelineView(QWidget):
     @property
     def _axis(self) -> int:
         return max(_AXIS, self.fontMetrics().height() + GAP)
-
-    @property
-    def _label(self) -> int:
-        widest = max((self._attempt_words(span.attempt) for span in self.timeline.spans), key=len, default="")
-        return max(_LABEL, self.fontMetrics().horizontalAdvance(widest) + 2 * GAP)
 
     def _attempt_words(self, attempt: int) -> str:
         return self.tr("Attempt {n}").format(n=attempt)
@@ -244,6 +247,8 @@ class TimelineView(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_label"):
+            self._measure()
         if event.type() == QEvent.Type.PaletteChange:
             self.update()
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Index = QModelIndex | QPersistentModelIndex
 _WIDTHS = (360, 150, 110, 76, 130)
-_CHARS = 10
+_CHARS = 13
 _SIZE = 3
 _TOLD_BY_LIST = (2, 3)
 
