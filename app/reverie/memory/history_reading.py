@@ -143,6 +143,23 @@ class HistoryReader:
                 return None
             return self._content(root.version(rel, leaf))
 
+    def newest(self, places: Sequence[Place]) -> list[bytes | None]:
+        """The bytes of these files in the newest commit; None where it has no such file. For one that was
+        too large to keep: what stands for it. Raises StoreError, Unavailable."""
+        with in_words():
+            repository = self._open()
+            tip = repository.tip() if repository else None
+            if repository is None or tip is None:
+                return [None] * len(places)
+            tree = repository.commit(tip).tree
+            found = [
+                repository.entry(tree, (key_name(place.key), FILES, *escape_rel(place.rel)))
+                for place in places
+            ]
+            return [
+                None if each is None or each.is_tree else repository.read(each.id, "blob") for each in found
+            ]
+
     def changes(self, old: str | None, new: str) -> tuple[FileChange, ...]:
         """Every file that differs between two commits (`old` None: from nothing), by key and path.
 

@@ -11,7 +11,7 @@ Failure: raises `MendableError`. Callers that are about to destroy something mus
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,10 @@ from reverie.memory.agent_writes import AgentWrites
 from reverie.memory.attribution import OUTSIDE
 from reverie.memory.companion_places import CompanionPlace, companion_place
 from reverie.memory.history import History, SnapshotSource
+from reverie.memory.history_log import Place
 from reverie.memory.history_shares import SeenChange
 from reverie.memory.sharing import Sharing
+from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import Usage, UsageLog
 from reverie.memory.usage_entries import unescaped
 
@@ -122,6 +124,19 @@ class Snapshots:
     def preserve(self, root: ScopeRoot, rel: str) -> None:
         """Make sure the history holds what stands at this path, before it is changed."""
         self.observe(source="before a change", dirty=[root.directory / rel])
+
+    def keep(self, versions: Iterable[tuple[ScopeRoot, str, str]]) -> None:
+        """Make sure the history holds these versions (root, path, sha256) where they stand now. Companions
+        are the business of who changes them."""
+        wanted = [each for each in versions if each[0].key != COMPANIONS]
+        kept = self.history.newest([Place(root.key, rel) for root, rel, _sha256 in wanted])
+        unseen = [
+            root.directory / rel
+            for (root, rel, sha256), data in zip(wanted, kept, strict=True)
+            if sha256_of_bytes(data) != sha256
+        ]
+        if unseen:
+            self.observe(source="before a change", dirty=unseen)
 
     def _sources(self, roots: Sequence[ScopeRoot]) -> Sequence[SnapshotSource]:
         by_prefix: dict[str, dict[str, Usage]] = {}

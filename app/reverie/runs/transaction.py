@@ -80,13 +80,17 @@ class Transaction:
         files_of: Callable[[ScopeRoot], ScopeFiles],
         apply_usage: Callable[[UsageDelta, UsageDelta], None],
         attribute: Callable[[ScopeRoot, str, str | None], None],
+        keep: Callable[[Sequence[tuple[ScopeRoot, str, str]]], None] = lambda _versions: None,
     ) -> None:
+        """`keep`: sees to it that the history holds these versions (root, path, hash) of what stands there
+        now."""
         self._directory = run_directory
         self._home_root = home_root
         self._home_identity = _identity(home_root)
         self._files_of = files_of
         self._apply_usage = apply_usage
         self._attribute = attribute
+        self._keep = keep
         self.images = images
         self.undone: Recovered | None = None
 
@@ -140,6 +144,8 @@ class Transaction:
         after `LeaseLost`, which `check` raises. `commit` makes the coverage record durable, or raises and has
         changed nothing.
         """
+        # A run may have thought for minutes: what somebody wrote meanwhile no snapshot has seen.
+        self._keep([(self.root_of(each), each.rel, each.before) for each in journal.intents if each.before])
         committed = False
         touched: list[FileIntent] = []
         try:

@@ -283,6 +283,7 @@ class HomeParts:
             files_of=files_of,
             apply_usage=self.usage.apply_delta,
             attribute=attribute,
+            keep=self.snapshots.keep,
         )
 
     def store(

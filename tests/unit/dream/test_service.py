@@ -205,6 +205,32 @@ def test_a_cancelled_dream_changes_nothing_and_saves_no_coverage(parts: HomePart
     assert parts.leases.holder(dream_lease_name(parts.home_id)) is None
 
 
+def test_what_was_written_after_the_snapshot_and_read_by_the_run_is_in_the_history_before_it(
+    parts: HomeParts,
+) -> None:
+    late = parts.home.root / "memory/global/late.md"
+    text = "---\ndescription: late\n---\n\nwritten while the model thinks\n"
+    edit = {
+        "command": "str_replace",
+        "path": "/memories/global/late.md",
+        "old_str": "description: late",
+        "new_str": "description: Late",
+    }
+
+    class Slow(ScriptedEngine):
+        async def dream(self, *args: Any, **limits: Any) -> str:
+            late.write_text(text)
+            return await super().dream(*args, **limits)
+
+    engine = Slow(edit)
+    result = parts.dreams.run(DreamRequest(workspace(parts, ACME)), engine)
+    assert result.outcome == "completed"
+    history = parts.snapshots.history
+    after, before = history.commits(key="global", rel="late.md")
+    assert (after.actor, before.actor) == ("dream", "outside")
+    assert history.read(before.id, "global", "late.md") == text.encode()
+
+
 def test_a_file_changed_meanwhile_is_planned_for_again_on_what_is_there_now(parts: HomeParts) -> None:
     target = parts.home.root / "memory/global/testing.md"
     engine = ScriptedEngine(*EDITS, meanwhile=lambda: target.write_text("somebody else's words\n"))
