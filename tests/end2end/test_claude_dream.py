@@ -24,6 +24,7 @@ from reverie.dream.service import DreamRequest
 from reverie.homes.claude_lock import read_lock
 from reverie.homes.claude_names import LOCK_NAME
 from reverie.profile import Profile
+from reverie.runs.dependencies import recover
 from reverie.services.parts import HomeKey, HomeParts
 from reverie.services.workbench import Workbench
 from reverie.settings import Settings
@@ -287,7 +288,7 @@ live({"kind": "dream", "home": sys.argv[1], "profile": sys.argv[2], "workspace":
 
 
 @pytest.mark.parametrize(("step", "committed"), [("journal", False), ("usage", False), ("applied", True)])
-def test_a_killed_dream_gives_the_lock_back_when_it_is_recovered(
+def test_a_killed_dream_gives_the_lock_back_whoever_recovers_it(
     world: World, tmp_path: Path, step: str, committed: bool
 ) -> None:
     before = world.lock_by("", 1_700_000_000)
@@ -302,7 +303,11 @@ def test_a_killed_dream_gives_the_lock_back_when_it_is_recovered(
     assert not dead.alive
     from reverie.compose import open_parts
 
-    Workbench(open_parts(world.maker.root, Profile.under(profile), Time())).start_history()
+    parts = open_parts(world.maker.root, Profile.under(profile), Time())
+    if step == "usage":
+        recover(parts.run_dependencies, "session notes, say")
+    else:
+        Workbench(parts).start_history()
     if committed:
         assert world.lock.read_bytes() == b""
         assert "deploying-1" not in world.text()

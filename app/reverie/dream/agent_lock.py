@@ -1,9 +1,10 @@
 """The agent's own lock around a dream: taken before it, given back after it, put back after a kill.
 
 A home whose agent consolidates, too, has a file by which it tells (`Home.agent_lock`). Before a dream takes
-it, how it stood is kept in Reverie's own directory, so that whoever recovers a killed run (`settle`, under
-the dream lease, once the run is recovered) knows what to put back. A run that succeeded leaves the present
-as the last consolidation, any other the state before. A preview takes no lock: it changes nothing.
+it, how it stood is kept in Reverie's own directory, so that `runs.recovery`, of whatever kind the next run
+is, knows what to put back (`settle`, under the dream lease, once the killed run is settled). A run that
+succeeded leaves the present as the last consolidation, any other the state before. A preview takes no lock:
+it changes nothing.
 
 Threading: any thread but the GUI's. Failure: `Busy` where the agent is at work; what goes wrong with giving
 back is told in Activity, as the run is over by then.

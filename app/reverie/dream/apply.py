@@ -130,7 +130,6 @@ class ApplyService:
         with lease:
             try:
                 parts.recovery.run()
-                parts.agent_locks.settle()
                 run = self._applicable(run_id)
                 parts.snapshots.observe(source="before a reviewed run is applied")
             except MendableError as refusal:

@@ -75,7 +75,6 @@ class DreamService:
         with lease:
             try:
                 parts.recovery.run()
-                parts.agent_locks.settle()
                 self._sweep_temporaries(request)
                 self._refuse_too_soon(request)
                 parts.snapshots.observe(source="before a dream")

@@ -24,7 +24,8 @@ from reverie.text.counts import some
 
 
 class Recovery:
-    """Recovery of one home's runs. `committed` asks whether a run's coverage record is in place."""
+    """Recovery of one home's runs. `committed` asks whether a run's coverage record is in place; `give_back`
+    what a killed run held besides its files, once every run is settled."""
 
     def __init__(
         self,
@@ -32,12 +33,14 @@ class Recovery:
         *,
         transaction_for: Callable[[str, str], Transaction],
         committed: Callable[[RunRecord, Journal], bool],
+        give_back: Callable[[], None],
         activity: Activity,
         clock: Clock,
     ) -> None:
         self._runs = runs
         self._transaction_for = transaction_for
         self._committed = committed
+        self._give_back = give_back
         self._activity = activity
         self._clock = clock
 
@@ -47,7 +50,9 @@ class Recovery:
         Raises `Unavailable` or `Busy` while a memory cannot be put back: nothing may be built on a mix, so
         the caller stops too. What can never be put back is told and does not stop anybody.
         """
-        return tuple(self._recover(record) for record in self._runs.unsettled())
+        settled = tuple(self._recover(record) for record in self._runs.unsettled())
+        self._give_back()
+        return settled
 
     def _recover(self, record: RunRecord) -> RunRecord:
         transaction = self._transaction_for(record.id, "recovery")

@@ -162,6 +162,7 @@ class HomeParts:
                     journal.coverage, workspace_id=run.workspace_id, project_path=run.project_path
                 )
             ),
+            give_back=lambda: self.agent_locks.settle(),
             activity=self.activity,
             clock=self.clock,
         )

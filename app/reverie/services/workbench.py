@@ -12,7 +12,6 @@ Failure: `MendableError` for what a person can mend; anything else is a bug and 
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -177,8 +176,10 @@ class Workbench(Desks):
 
     def start_history(self) -> None:
         """Catch up with what changed while nobody looked, and recover a dead run. Slow the first time."""
+        from reverie.runs.dependencies import recover
+
         try:
-            self._recover()
+            recover(self.parts.run_dependencies, "recovery")
         finally:
             self.parts.snapshots.observe(source="a scan on opening")
             self._seen.start()
@@ -337,20 +338,6 @@ class Workbench(Desks):
         store = self.parts.store(context, actor="user")
         path, root, _files = store.resolve(text.path)
         self._seen.mark(root, path.rel, text.sha256)
-
-    def _recover(self) -> None:
-        """A dead run is recovered on opening unless another process is at work, which then does it."""
-        from reverie.dream.service import dream_lease_name
-        from reverie.files.lease import LeaseHeld
-
-        if not self.parts.runs.unsettled():
-            return
-        with (
-            contextlib.suppress(LeaseHeld),
-            self.parts.leases.acquire(dream_lease_name(self.home_id), purpose="recovery"),
-        ):
-            self.parts.recovery.run()
-            self.parts.agent_locks.settle()
 
     @staticmethod
     def _touches(changes: Changes, path: Path) -> bool:
