@@ -27,10 +27,10 @@ from reverie.rollouts.state import ExtractState
 from reverie.runs.activity import Activity
 from reverie.runs.dependencies import RunDependencies
 from reverie.runs.journal import PlannedChange
-from reverie.runs.limits import stop_of
+from reverie.runs.limits import finish_failed
 from reverie.runs.one_file import LEASE_STEP_S, LEASE_WAIT_S
-from reverie.runs.record import RunRecord, not_applied
-from reverie.runs.transaction import LeaseLost, Transaction
+from reverie.runs.record import RunRecord
+from reverie.runs.transaction import LeaseLost
 
 _SWAPS = 4
 _LEFT_OVER_AFTER_S = 3600.0
@@ -169,7 +169,7 @@ class MemoryWriter:
         except LeaseLost:
             raise
         except BaseException as error:
-            self._failed(record, transaction, error)
+            finish_failed(parts.run.runs, record, transaction, error, ended_at=parts.run.clock())
             raise
         record = parts.run.runs.finish(
             record, outcome="completed", ended_at=parts.run.clock(), summary=planned.summary
@@ -179,18 +179,3 @@ class MemoryWriter:
                 actor=ACTOR, source=record.engine, subject=planned.summary, run_id=record.id, dirty=dirty
             )
         return record
-
-    def _failed(self, record: RunRecord, transaction: Transaction, error: BaseException) -> None:
-        undone = transaction.undone
-        pending = [] if undone is None else list(undone.pending)
-        stop = stop_of(error, 0)
-        self._parts.run.runs.finish(
-            record,
-            outcome="interrupted" if pending else stop.outcome,
-            ended_at=self._parts.run.clock(),
-            summary=str(error) or type(error).__name__,
-            reason=stop.reason,
-            ops=not_applied(record.ops, "the run did not complete"),
-            conflicts=() if undone is None else undone.left,
-            details={**record.details, **({"pending": pending} if pending else {})},
-        )

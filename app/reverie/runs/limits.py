@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from reverie.errors import MendableError
 from reverie.files.lease import Lease
-from reverie.runs.record import Outcome
-from reverie.runs.transaction import LeaseLost
+from reverie.runs.record import Outcome, RunRecord, RunStore, not_applied
+from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 
 
 class Cancelled(Exception):
@@ -90,3 +90,22 @@ def stop_of(error: BaseException, time_limit_s: float) -> Stop:
     if isinstance(error, Exception):
         return Stop("failed", "Stopped by a bug", "bug")
     return Stop("cancelled", "Stopped from outside", "cancelled")
+
+
+def finish_failed(
+    runs: RunStore, record: RunRecord, transaction: Transaction, error: BaseException, *, ended_at: int
+) -> RunRecord:
+    """Keep the record of a run that `error` ended in its transaction. Where something could not be put back
+    yet it stays open, for recovery. `ended_at`: UTC ms."""
+    undone = transaction.undone or Recovered(False)
+    stop = stop_of(error, 0)
+    return runs.finish(
+        record,
+        outcome="interrupted" if undone.pending else stop.outcome,
+        ended_at=ended_at,
+        summary=str(error) or type(error).__name__,
+        reason=stop.reason,
+        ops=not_applied(record.ops, "the run did not complete", left=undone.left),
+        conflicts=undone.left,
+        details={**record.details, **({"pending": list(undone.pending)} if undone.pending else {})},
+    )

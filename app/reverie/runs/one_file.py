@@ -23,8 +23,9 @@ from reverie.files.lease import Lease
 from reverie.runs.dependencies import RunDependencies, recover
 from reverie.runs.draft import FileDraft
 from reverie.runs.journal import PlannedChange, UsageDelta
-from reverie.runs.record import Outcome, RunRecord, not_applied
-from reverie.runs.transaction import LeaseLost, Transaction
+from reverie.runs.limits import finish_failed
+from reverie.runs.record import Outcome, RunRecord
+from reverie.runs.transaction import LeaseLost
 
 LEASE_WAIT_S = 60.0
 LEASE_STEP_S = 0.05
@@ -132,7 +133,7 @@ class OneFileRun:
         except LeaseLost:
             raise
         except BaseException as error:
-            self.record = _as_failed(parts, self.record, transaction, error)
+            self.record = finish_failed(parts.runs, self.record, transaction, error, ended_at=parts.clock())
             raise
         self.record = parts.runs.finish(
             self.record, outcome="completed", ended_at=parts.clock(), summary=summary
@@ -168,19 +169,3 @@ class OneFileRun:
                     raise
         with lease:
             yield lease
-
-
-def _as_failed(
-    parts: RunDependencies, record: RunRecord, transaction: Transaction, error: BaseException
-) -> RunRecord:
-    """The record of a run that wrote nothing that lasts, kept."""
-    pending = [] if transaction.undone is None else list(transaction.undone.pending)
-    return parts.runs.finish(
-        record,
-        outcome="interrupted" if pending else "failed",
-        ended_at=parts.clock(),
-        summary=str(error) or type(error).__name__,
-        reason=error.reason if isinstance(error, MendableError) else "bug",
-        ops=not_applied(record.ops, "the run did not complete"),
-        details={**record.details, **({"pending": pending} if pending else {})},
-    )

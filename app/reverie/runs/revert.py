@@ -23,9 +23,10 @@ from reverie.homes.scopes import COMPANIONS
 from reverie.memory.snapshots import Snapshots
 from reverie.runs.activity import Activity
 from reverie.runs.journal import FileIntent, Journal, PlannedChange, ops_of
+from reverie.runs.limits import finish_failed
 from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.recovery import Recovery
-from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+from reverie.runs.transaction import LeaseLost, Transaction
 from reverie.text.counts import some
 
 
@@ -132,7 +133,7 @@ class Reverter:
         except LeaseLost:
             raise
         except BaseException as error:
-            self._failed(record, transaction, error)
+            finish_failed(parts.runs, record, transaction, error, ended_at=parts.clock())
             raise
         return self._finish(original, record, transaction, journal, conflicts)
 
@@ -168,18 +169,6 @@ class Reverter:
 
         transaction.apply(planned, commit=lambda: None, check=check)
         return planned, tuple(intent.path for intent in conflicts)
-
-    def _failed(self, record: RunRecord, transaction: Transaction, error: BaseException) -> None:
-        undone = transaction.undone or Recovered(False)
-        self._parts.runs.finish(
-            record,
-            outcome="interrupted" if undone.pending else "failed",
-            ended_at=self._parts.clock(),
-            summary=str(error) or type(error).__name__,
-            reason=error.reason if isinstance(error, MendableError) else "bug",
-            conflicts=undone.left,
-            details={"pending": list(undone.pending)} if undone.pending else {},
-        )
 
     def _finish(
         self,

@@ -43,7 +43,7 @@ def kill_at(step: str, parts: HomeParts, monkeypatch: pytest.MonkeyPatch, *, rev
 
     monkeypatch.setattr(Transaction, "roll_back", lambda *_: Recovered(False))
     monkeypatch.setattr("reverie.dream.run.DreamRun._finish", lambda *_: None)
-    monkeypatch.setattr("reverie.runs.revert.Reverter._failed", lambda *_: None)
+    monkeypatch.setattr("reverie.runs.revert.finish_failed", lambda *_, **__: None)
     set_observer(die)
     try:
         with pytest.raises(Killed):
