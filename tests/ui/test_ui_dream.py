@@ -228,6 +228,31 @@ def test_a_run_is_reviewed_below_and_undone_from_the_list(windows: Windows, home
     assert driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now"), "an undo keeps the coverage"
 
 
+def test_no_key_meant_for_a_run_is_typed_into_the_text_beside_and_enter_in_a_review_undoes_nothing(
+    windows: Windows, home: Path
+) -> None:
+    driver = windows.open(home)
+    driver.open("/memories/global/testing.md")
+    window, footer, dreams = driver.window, driver.footer, driver.tab.dreams
+    footer.button.setFocus()
+    assert driver.consolidate() == "completed"
+    assert window.focusWidget() is footer.panel.result.button("review")
+    footer.panel.result.button("review").click()
+    dialog = dreams.review_dialog
+    assert dialog is not None
+    driver.until(lambda: dialog.is_read)
+    assert dialog.focusWidget() is dialog.pane.tree
+    driver.qtbot.keyClick(dialog.pane.tree, Qt.Key.Key_Return)
+    assert not dreams.jobs.running
+    assert dialog.isVisible()
+    dialog.close()
+    footer.panel.result.button("revert").setFocus()
+    footer.panel.result.button("revert").click()
+    assert footer.isAncestorOf(window.focusWidget()) or window.focusWidget() is footer
+    driver.until(lambda: not dreams.jobs.running)
+    assert window.focusWidget() is footer.button
+
+
 def test_an_undo_keeps_what_a_person_wrote_since_and_says_so(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     assert driver.consolidate() == "completed"

@@ -7,7 +7,8 @@ sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
@@ -105,6 +106,20 @@ class Footer(QWidget):
         outer.addWidget(self.agent)
         outer.addWidget(self.problems)
         outer.addWidget(self.panel)
+
+    @contextmanager
+    def keeping_focus(self) -> Iterator[None]:
+        """A run begins or ends in here, and buttons go or are switched off. Qt would hand the focus of such
+        a button to the text beside the footer, where the next key is typed into somebody's memory."""
+        window = self.window()
+        before = window.focusWidget()
+        ours = before is self or (before is not None and self.isAncestorOf(before))
+        yield
+        # A button that goes may hold the focus until it is deleted.
+        stays = before is window.focusWidget() and before is not None and before.isVisibleTo(window)
+        if ours and not (stays and before is not self):
+            places = (*self.panel.to_press, self.button)
+            next((each for each in places if each.isEnabled()), self).setFocus()
 
     def set_actions(self, run: QAction, menu: QMenu) -> None:
         """The button's own action and its menu."""

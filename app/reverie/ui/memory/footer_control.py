@@ -221,8 +221,9 @@ class FooterControl(QObject):
             "apply": self.tr("Applying what was chosen…"),
             "revert": self.tr("Undoing…"),
         }[kind]
-        self.footer.panel.start(sentence, cancellable=kind != "revert")
-        self._follow()
+        with self.footer.keeping_focus():
+            self.footer.panel.start(sentence, cancellable=kind != "revert")
+            self._follow()
 
     @Slot(object)
     def _on_progress(self, progress: DreamProgress) -> None:
@@ -232,30 +233,34 @@ class FooterControl(QObject):
     def _on_ended(self, ended: DreamEnded) -> None:
         self.last_outcome = ended.run.outcome
         elsewhere = self._run_place if self._run_place != self._place else ""
-        self.footer.panel.ended(ended.run, dry_run=ended.dry_run, place=elsewhere)
+        with self.footer.keeping_focus():
+            self.footer.panel.ended(ended.run, dry_run=ended.dry_run, place=elsewhere)
+            self._follow()
         if ended.kind == "apply":
             for dialog in self._dialogs():
                 dialog.show_applied(ended.run)
-        self._follow()
 
     @Slot(object)
     def _on_reverted(self, result: RevertView) -> None:
-        self.footer.panel.reverted(result)
+        with self.footer.keeping_focus():
+            self.footer.panel.reverted(result)
+            self._follow()
         for dialog in self._dialogs():
             dialog.show_reverted(result)
-        self._follow()
 
     @Slot(object)
     def _on_failed(self, error: MendableError) -> None:
-        self.footer.panel.failed(error)
+        with self.footer.keeping_focus():
+            self.footer.panel.failed(error)
+            self._follow()
         for dialog in self._dialogs():
             dialog.show_failed(error)
-        self._follow()
 
     @Slot()
     def _on_cancelled(self) -> None:
-        self.footer.panel.cancelled()
-        self._follow()
+        with self.footer.keeping_focus():
+            self.footer.panel.cancelled()
+            self._follow()
 
     # Reading runs
 

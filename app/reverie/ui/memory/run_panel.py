@@ -106,6 +106,13 @@ class RunPanel(QWidget):
     def running(self) -> bool:
         return not self._live.isHidden()
 
+    @property
+    def to_press(self) -> tuple[QWidget, ...]:
+        """The buttons that are offered now, the first one first."""
+        if self.running:
+            return () if self._cancel.isHidden() else (self._cancel,)
+        return tuple(self.result.button(key) for key in self.result.keys)
+
     # While it runs
 
     def start(self, sentence: str, *, cancellable: bool = True) -> None:

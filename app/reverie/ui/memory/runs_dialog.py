@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPushButton, QWidget
 
 from reverie.errors import MendableError
 from reverie.ui.columns import column
@@ -56,6 +56,9 @@ class RunsDialog(QDialog):
         buttons.rejected.connect(self.reject)
         column(self, self.empty, self._splitter, buttons, grows=self._splitter)
         self.empty.hide()
+        for button in self.findChildren(QPushButton):
+            button.setAutoDefault(False)  # Enter in a list is not for a button, least of all for the undo
+        (self.pane.tree if self.runs.isHidden() else self.runs.list).setFocus()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
