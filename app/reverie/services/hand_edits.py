@@ -130,6 +130,7 @@ class HandEdits:
         self._refuse_not_kept(store, parsed, root, commit)
         try:
             store.delete(parsed)
+            commit = self._last_with(root, parsed.rel, commit)
         finally:
             self._record(changed, "Deleted by hand")
         return Undo("delete", context, str(parsed), commit=commit, usage=usage, count=1)
@@ -252,6 +253,15 @@ class HandEdits:
             changed.append(root.directory / rel)
         self._parts.usage.apply_delta(dict.fromkeys(undo.usage), dict(undo.usage))
         return len(rels)
+
+    def _last_with(self, root: ScopeRoot, rel: str, commit: str) -> str:
+        """The newest commit that has what was just deleted: an agent may have written it once more after
+        `commit`. Where somebody's snapshot saw it gone already, that one."""
+        head = self._history_head()
+        if head == commit:
+            return commit
+        versions = self._parts.snapshots.history.files(head, root.key)
+        return head if any(each == rel or each.startswith(rel + "/") for each in versions) else commit
 
     def _refuse_not_kept(self, store: MemoryStore, parsed: MemoryPath, root: ScopeRoot, commit: str) -> None:
         """Every delete can be undone; so what the history does not keep is not deleted."""

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.benches import contents, sample_parts, workspace
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable
-from reverie.homes.scopes import ScopeContext
+from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.usage import UsageLog
 from reverie.services.companions import CompanionFiles
 from reverie.services.hand_edits import HandEdits
@@ -47,6 +47,27 @@ def test_a_delete_taken_back_gives_back_bytes_modes_and_use(
     edits.undo(undo)
     assert memories(parts) == before
     assert parts.usage.load() == usage
+
+
+@pytest.mark.parametrize("path", [TESTING, "/memories/project/api"])
+def test_a_delete_taken_back_gives_back_what_the_agent_wrote_at_the_last_moment(
+    parts: HomeParts, edits: HandEdits, context: ScopeContext, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preserve, written = parts.snapshots.preserve, []
+
+    def overtaken(root: ScopeRoot, rel: str) -> None:
+        preserve(root, rel)
+        target = root.directory / rel
+        file = target if target.is_file() else target / "late.md"
+        if len(written) < 2:
+            written.append(file)
+            file.write_text(f"written by the agent {len(written)}\n")
+
+    monkeypatch.setattr(parts.snapshots, "preserve", overtaken)
+    undo = edits.delete(context, path)
+    assert not written[0].exists()
+    edits.undo(undo)
+    assert written[0].read_text() == "written by the agent 2\n"
 
 
 def test_a_place_that_was_taken_meanwhile_keeps_what_stands_there(
