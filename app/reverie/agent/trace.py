@@ -37,7 +37,7 @@ _TEXT_CHARS = 65_536
 _TOTAL_CHARS = 8 << 20
 _MARGIN_CHARS = 512
 _LISTED_CALLS = 64
-_NO_OP_TOOL = "no_new_memories"
+NO_OP_TOOL = "no_new_memories"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Trace:
         }
         attempt["toolExecutions"].append(execution)
         attempt["wrote"] = attempt["wrote"] or outcome.wrote
-        attempt["noNewMemories"] = attempt["noNewMemories"] or (success and call.name == _NO_OP_TOOL)
+        attempt["noNewMemories"] = attempt["noNewMemories"] or (success and call.name == NO_OP_TOOL)
 
     def result(self, result: ToolResult) -> None:
         """What a tool gave back, at the step that called it; only so many of a step are kept."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reverie.agent.dump_facts import WRITER, Attempt, Call, Facts, Step, short
+from reverie.agent.trace import NO_OP_TOOL
 
 VerdictName = Literal[
     "wrote",
@@ -30,7 +31,6 @@ VerdictName = Literal[
     "damaged",
 ]
 
-_NO_OP = "no_new_memories"
 _HARVEST, _PROPOSE = "harvest", "propose"
 _READS = frozenset({"memory_read", "no_new_memories", "view", "read"})
 _RAIL = re.compile(
@@ -181,7 +181,7 @@ def _wrote(call: Call, facts: Facts) -> bool:
 
 def _is_accepted_no_op(call: Call, facts: Facts) -> bool:
     """A no-op after a failed write is ignored by the agent (since 0d5fd5189): the write is the cause then."""
-    if call.name != _NO_OP or not call.ran or call.problem:
+    if call.name != NO_OP_TOOL or not call.ran or call.problem:
         return False
     if facts.satisfied is not None:
         return facts.satisfied
@@ -254,7 +254,7 @@ def _what_came_after(facts: Facts, call: Call) -> str:
     last = _last(facts)
     if last is None or last.index == call.attempt:
         return ""
-    if any(other.name == _NO_OP for other in last.calls):
+    if any(other.name == NO_OP_TOOL for other in last.calls):
         return f" Attempt {last.index} then said that there is nothing new, which does not count."
     if last.text:
         return f" Attempt {last.index} answered in prose."

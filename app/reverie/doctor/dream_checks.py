@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from reverie.clock import HOUR_MS
 from reverie.doctor.facts import Facts
 from reverie.doctor.findings import Finding
 from reverie.doctor.fixes import RULES, Fixes
 from reverie.doctor.told import last_said, no_model
 from reverie.doctor.words import ago
+from reverie.dream.service import DEBOUNCE_MS
 from reverie.text.counts import some
-
-_DEBOUNCE_MS = 6 * HOUR_MS
 
 
 def switched_on(facts: Facts, fixes: Fixes) -> Finding:
@@ -51,7 +49,7 @@ def coverage(facts: Facts, _fixes: Fixes) -> Finding:
     if facts.coverage_at is None:
         return Finding(check, title, "pass", "None yet.")
     at = ago(facts.now, facts.coverage_at)
-    if facts.now - facts.coverage_at < _DEBOUNCE_MS:
+    if facts.now - facts.coverage_at < DEBOUNCE_MS:
         return Finding(check, title, "pass", f"{at}; the next one by itself comes after 6 hours.")
     return Finding(check, title, "pass", f"{at}.")
 

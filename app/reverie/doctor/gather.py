@@ -34,13 +34,13 @@ from reverie.log_level import asked_by, is_debug
 from reverie.settings import Settings, load_settings
 from reverie.text.counts import some
 from reverie.writer.schedule import interval_of
+from reverie.writer.target import PROJECT_MEMORY
 
 if TYPE_CHECKING:
     from reverie.runs.activity import ActivityEntry
     from reverie.transcripts.turns import Turn
 
 _ACTIVITY_ENTRIES = 500
-_PROJECT_MEMORY = "system-1.md"
 
 
 def gather(
@@ -116,7 +116,7 @@ def gather(
 def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
     """The project memory that is the writer's other target, or why there is none."""
     directory, gap = scope_directory(home, context)
-    return (None if directory is None else directory / _PROJECT_MEMORY), gap
+    return (None if directory is None else directory / PROJECT_MEMORY), gap
 
 
 def _workspace(home: Home, workspace_id: str | None) -> Workspace | None:
@@ -206,10 +206,11 @@ def _nearest_directory(path: Path) -> FileFacts:
 def _spent(parts: Parts, now: int) -> tuple[int, int]:
     """Background runs of the last 24 hours and their tokens, as the triggers count them."""
     from reverie.dream.triggers import counts, tokens_of
+    from reverie.runs.record import started_of
 
     found = []
     for run_id in parts.runs.ids():
-        if _started(run_id) <= now - DAY_MS:
+        if started_of(run_id) <= now - DAY_MS:
             break
         try:
             record = parts.runs.load(run_id)
@@ -218,11 +219,6 @@ def _spent(parts: Parts, now: int) -> tuple[int, int]:
         if counts(record):
             found.append(record)
     return len(found), sum(tokens_of(record) for record in found)
-
-
-def _started(run_id: str) -> int:
-    head = run_id.partition("-")[0]
-    return int(head) if head.isdecimal() else 0
 
 
 def _log_level(env: Mapping[str, str]) -> str:

@@ -21,7 +21,7 @@ from reverie.memory.paths import ROOT, parse_memory_path
 
 _WORDS = re.compile(r"\w+")
 _LEAD = re.compile(r"^\s*(?:description:|[-*+>]|\d+[.)])(?:\s+|$)")
-_INBOX = "/memories/workspace/harvest/"
+INBOX = "/memories/workspace/harvest/"
 _INBOX_NOISE = re.compile(
     r"^(?:---|description:|# Harvest inbox|## |Source boundary:|Summary message:"
     r"|Evidence:|Confidence:|Rationale:)"
@@ -111,7 +111,7 @@ class _Kept:
 
 def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
     """The lines of a text that count, folded, with their numbers; none of the lines in `but`."""
-    inbox = path.startswith(_INBOX)
+    inbox = path.startswith(INBOX)
     counted = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line in but or (inbox and _INBOX_NOISE.match(line)):

@@ -21,7 +21,6 @@ from reverie.dream.retention import folded_words
 from reverie.dream.wording import read_wording
 from reverie.memory import frontmatter
 
-INBOX = "/memories/workspace/harvest/"
 _CATEGORY = r"## (?:preference|project|environment|workflow|other)\n\n"
 _CANDIDATE = re.compile(
     rf"{_CATEGORY}(?P<text>.+?)\n\n"

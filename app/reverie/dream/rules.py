@@ -22,7 +22,8 @@ from typing import Any, Literal
 from reverie.dream import rule_text
 from reverie.dream.candidates import candidate_pairs
 from reverie.dream.reading import Reading, name_words, read_note
-from reverie.dream.rule_harvest import INBOX, Known, candidates_of
+from reverie.dream.retention import INBOX
+from reverie.dream.rule_harvest import Known, candidates_of
 from reverie.dream.rule_merge import merge
 from reverie.dream.rule_records import record_merges
 from reverie.dream.similarity import compare, folded_body, no_check
@@ -120,7 +121,7 @@ class _Planner:
         counts: Counter[str] = Counter()
         for note in self._notes.values():
             self._check()
-            counts.update({_line_key(line) for line in note.text.split("\n")})
+            counts.update({line_key(line) for line in note.text.split("\n")})
         return counts
 
     # --- rules, in the order of their right to the budget
@@ -262,7 +263,7 @@ class _Planner:
         return "\n".join(line for line in text.split("\n") if not self._is_common(line))
 
     def _is_common(self, line: str) -> bool:
-        return self._line_counts[_line_key(line)] > _COMMON
+        return self._line_counts[line_key(line)] > _COMMON
 
     def _target_order(self, path: str) -> tuple[object, ...]:
         """The protected one stays, else the better-named, the more used, the shorter-named, the newer one."""
@@ -322,7 +323,8 @@ class _Planner:
                 self._notes[path] = replace(self._notes[path], text=text)
 
 
-def _line_key(line: str) -> str:
+def line_key(line: str) -> str:
+    """The line as it is compared with those of other notes: without bullets and case."""
     return line.strip(" \t\r-*+>.").casefold()
 
 

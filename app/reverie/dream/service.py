@@ -26,12 +26,12 @@ from reverie.dream.run import DreamRequest as DreamRequest
 from reverie.dream.run import DreamRun
 from reverie.dream.run import RunResult as RunResult
 from reverie.errors import Busy, MendableError
+from reverie.files.atomic import LEFT_OVER_AFTER_S
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.scopes import Scope, ScopeUnavailable
 from reverie.runs.limits import RunLimits
 
 DEBOUNCE_MS = 6 * HOUR_MS
-_LEFT_OVER_AFTER_S = 3600.0  # a write takes milliseconds; a suspended one may still come to its end
 
 
 def dream_lease_name(home_id: str) -> str:
@@ -88,7 +88,7 @@ class DreamService:
         for scope in Scope:
             with contextlib.suppress(ScopeUnavailable):
                 root = self._parts.home.scope_root(request.context, scope)
-                RootedDirectory(root.directory).sweep(older_than_s=_LEFT_OVER_AFTER_S)
+                RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
 
     def _refuse_too_soon(self, request: DreamRequest) -> None:
         """Background triggers leave a workspace alone for 6 hours; `manual` and `archive` do not wait."""

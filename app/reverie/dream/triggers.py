@@ -37,7 +37,7 @@ from reverie.files.sidecar import Sidecar
 from reverie.homes.base import Home
 from reverie.homes.scopes import ScopeContext
 from reverie.runs.activity import Activity
-from reverie.runs.record import RunRecord, RunStore
+from reverie.runs.record import RunRecord, RunStore, started_of
 
 _WAIT_STEP_S = 0.5
 _LONGEST_WAIT_S = 3600.0
@@ -248,7 +248,7 @@ class Triggers:
         """Runs of the last 24 hours; ids begin with their time, so older records are not even read."""
         since = self._parts.clock() - DAY_MS
         for run_id in self._parts.runs.ids():
-            if _started(run_id) <= since:
+            if started_of(run_id) <= since:
                 return
             try:
                 yield self._parts.runs.load(run_id)
@@ -277,7 +277,7 @@ class Triggers:
         records = self._parts.coverage.load().workspaces
         found = records.items() if workspace_id is None else [(workspace_id, records.get(workspace_id))]
         ours = set(self._parts.runs.ids())
-        starts = {_started(run_id) for run_id in ours}
+        starts = {started_of(run_id) for run_id in ours}
         return max(
             (
                 record["lastRunAt"]
@@ -321,11 +321,6 @@ def tokens_of(run: RunRecord) -> int:
     """The tokens a run used, as far as anybody told."""
     usage: Mapping[str, int] = run.usage or {}
     return usage.get("inputTokens", 0) + usage.get("outputTokens", 0)
-
-
-def _started(run_id: str) -> int:
-    head = run_id.partition("-")[0]
-    return int(head) if head.isdecimal() else 0
 
 
 def _seen_key(name: Trigger, workspace_id: str | None) -> str:

@@ -125,6 +125,10 @@ def is_temporary(name: str) -> bool:
     return _TEMPORARY.fullmatch(name) is not None
 
 
+LEFT_OVER_AFTER_S = 3600.0
+"""A write takes milliseconds; one of a suspended process may still come to its end."""
+
+
 def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
     """Remove what killed processes left directly in `directory`; returns how many. A missing directory has
     none.

@@ -54,11 +54,13 @@ class FoundHome:
 
 
 def _loki_home(root: Path, cache: Path | None, user: User | None) -> Home:
-    from reverie.homes.loki import LokiHome, claude_home  # late, as below
+    from reverie.homes.loki import LokiHome  # late, as below
 
     store = loki_names.store_of(root) or root
     memory = None if user is None else loki_names.memory_elsewhere(store.parent, user.env)
-    return LokiHome(store, claude=claude_home(os.environ, Path.home()), cache=cache, memory=memory)
+    around = User(os.environ, Path.home()) if user is None else user
+    claude = claude_names.home_root(around.env, around.home_dir)
+    return LokiHome(store, claude=claude, cache=cache, memory=memory)
 
 
 def _codex_home(root: Path, cache: Path | None, user: User | None) -> Home:

@@ -12,7 +12,6 @@ Failure: as `homes.base` says; an odd record hides no other.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 
 from reverie.homes.agents import Essence, RootChange, StatusLine
 from reverie.homes.listing import HomeContents, Project, Source, WatchedPlace
-from reverie.homes.loki_names import KIND, STORE
+from reverie.homes.loki_names import DERIVED, FOLDERS, KIND, STORE
 from reverie.homes.loki_records import moment, read_object, text_of
 from reverie.homes.loki_shelf import AntiPatternRecords, essence, followed
 from reverie.homes.loki_text import rendered
@@ -52,8 +51,6 @@ HOUSEKEEPING = r"(?:.*/)?(?:[^/]*\.lock|\.[^/]*)"
 """What is no memory: lock files and hidden files."""
 
 _SESSION = re.compile(r"[0-9A-Fa-f-]{8,64}")
-_FOLDERS = ("episodic", "semantic", "skills")
-_DERIVED = ("index.json", "timeline.json")
 _RECORD = "This is a record of the agent, told in words; the file itself is not edited as text."
 _EPISODE = (
     "This is a record of the agent, told in words; the file itself is not edited as text. It can be deleted; "
@@ -123,7 +120,7 @@ class LokiHome(PlainHome):
         if _RECORDS.holder(rel):
             return EDITABLE
         parts = rel.split("/")
-        if parts[-1] in _DERIVED and len(parts) <= 2:
+        if parts[-1] in DERIVED and len(parts) <= 2:
             return FileRule("generated", _DERIVED_FROM)
         if "handoffs" in parts or "ledgers" in parts:
             return FileRule("read-only", _KEPT)
@@ -133,7 +130,7 @@ class LokiHome(PlainHome):
             return FileRule("read-only", _EPISODE, deletable=True)
         if parts[-1].endswith((".json", ".jsonl")):
             return FileRule("read-only", _RECORD)
-        if parts[-1] in _FOLDERS or "vectors" in parts or "episodic" in parts:
+        if parts[-1] in FOLDERS or "vectors" in parts or "episodic" in parts:
             return FileRule("read-only", _KEPT)
         if _DATABASE.match(parts[-1]):
             return FileRule("read-only", _KEPT)
@@ -252,8 +249,3 @@ def _nowhere(scope: Scope, title: str) -> ScopeUnavailable:
     return ScopeUnavailable(
         scope, None, title, cause="loki-mode keeps all memories of a project in that project, and no others."
     )
-
-
-def claude_home(env: dict[str, str] | os._Environ[str], home_dir: Path) -> Path:
-    """Where Claude Code keeps its transcripts."""
-    return Path(env["CLAUDE_CONFIG_DIR"]) if env.get("CLAUDE_CONFIG_DIR") else home_dir / ".claude"

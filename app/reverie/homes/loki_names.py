@@ -19,7 +19,10 @@ STORE = ".loki"
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 CRASH_NAME = re.compile(r"(?:[0-9a-f]{64}|scruberror)-[0-9]+\.json")
 _LARGEST_LIST = 4 << 20
-_OWN_PARTS = ("episodic", "semantic", "skills")
+FOLDERS = ("episodic", "semantic", "skills")
+"""Of a memory root: where records lie."""
+DERIVED = ("index.json", "timeline.json")
+"""What the agent makes from the records."""
 _OWN_BOOKS = ("timeline.json", "index.json")
 
 
@@ -69,8 +72,8 @@ def namespaces(memory: Path) -> tuple[str, ...]:
         name
         for name in sorted(_names(memory))
         if not name.startswith(".")
-        and name not in _OWN_PARTS
-        and any(_is_directory(memory / name / part) for part in _OWN_PARTS)
+        and name not in FOLDERS
+        and any(_is_directory(memory / name / part) for part in FOLDERS)
     )
 
 

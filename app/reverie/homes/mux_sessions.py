@@ -19,18 +19,17 @@ from reverie.homes.agents import MemoryKinds
 from reverie.homes.listing import HomeContents, SessionPlace, Source
 from reverie.homes.mux_location import COVERAGE, USAGE
 from reverie.homes.mux_names import is_plain_component
+from reverie.homes.mux_writer import AGENT, INTERVAL
 from reverie.homes.reading import is_directory, is_file
+from reverie.transcripts.mux import FILES
 
-TRANSCRIPT_FILES = ("chat-archive.jsonl", "chat.jsonl")
-_WRITER_AGENT = "system1_memory_writer"
-_WRITER_INTERVAL = "memoryWriterIntervalMessages"
 # A watch each; a home with more live workspaces than this is in use in the newest of them.
 _MOST_IN_USE = 256
 
 
 def session_place(root: Path, workspace_id: str) -> SessionPlace:
     """Where a workspace's transcript lies, and what its files are called."""
-    return SessionPlace(workspace_id, root / "sessions" / workspace_id, TRANSCRIPT_FILES)
+    return SessionPlace(workspace_id, root / "sessions" / workspace_id, FILES)
 
 
 def in_use(root: Path, contents: HomeContents, recencies: Mapping[str, int]) -> tuple[SessionPlace, ...]:
@@ -88,10 +87,10 @@ def memory_kinds(root: Path, config: object) -> MemoryKinds:
 
 def _writer_signs(root: Path, config: object) -> list[str]:
     found = []
-    if _WRITER_INTERVAL in _below(config, "taskSettings"):
-        found.append(f"config.json sets {_WRITER_INTERVAL}")
-    if _WRITER_AGENT in _below(config, "agentAiDefaults"):
-        found.append(f"config.json names the agent {_WRITER_AGENT}")
+    if INTERVAL in _below(config, "taskSettings"):
+        found.append(f"config.json sets {INTERVAL}")
+    if AGENT in _below(config, "agentAiDefaults"):
+        found.append(f"config.json names the agent {AGENT}")
     if is_directory(root / "debug_obj" / "memories"):
         found.append("debug_obj/memories")
     return found

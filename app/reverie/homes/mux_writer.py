@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STATE_FILE = "system1-memory-writer-state.json"
 AGENT = "system1_memory_writer"
-_INTERVAL = "memoryWriterIntervalMessages"
+INTERVAL = "memoryWriterIntervalMessages"
 _INSTRUCTIONS = ("AGENTS.md", "AGENT.md", "CLAUDE.md")
 
 
@@ -54,7 +54,7 @@ def writer_wishes(config: object, workspace_id: str, metadata_id: MetadataId) ->
     usual = model_string(below(entry, "aiSettings").get("model"))
     return WriterWishes(
         enabled=defaults.get("enabled") is not False,
-        interval=below(config, "taskSettings").get(_INTERVAL),
+        interval=below(config, "taskSettings").get(INTERVAL),
         model=own or model_string(defaults.get("modelString")),
         default_model=usual or model_string(below(config).get("defaultModel")),
     )

@@ -29,7 +29,8 @@ from reverie.homes.scopes import COMPANIONS
 from reverie.memory.commands import MUTATING, insert_after, normalise, replace_once
 from reverie.memory.history_shares import SeenChange
 from reverie.memory.paths import MemoryPath, parse_memory_path
-from reverie.transcripts.memory_calls import FILES, STREAMED, MemoryCall, newest_memory_calls
+from reverie.transcripts.memory_calls import STREAMED, MemoryCall, newest_memory_calls
+from reverie.transcripts.mux import FILES
 
 _log = logging.getLogger("reverie.history")
 

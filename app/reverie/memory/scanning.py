@@ -50,7 +50,7 @@ _FILE = (
 )
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
-_NO_CAPS = Caps(0, 0, 0, 0, 0)
+NO_CAPS = Caps(0, 0, 0, 0, 0)
 
 # A directory held open: a descriptor, or a path where the system has no calls relative to descriptors.
 Handle = int | str
@@ -186,7 +186,7 @@ class NameScanner(Scanner):
     """Collects names only: no file is opened or looked at. Sizes, descriptions and times are empty."""
 
     def __init__(self, root: str, *, without: str = "") -> None:
-        super().__init__(root, _NO_CAPS, without=without)
+        super().__init__(root, NO_CAPS, without=without)
 
     def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
         self.files.append(MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, ""))

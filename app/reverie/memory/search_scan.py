@@ -19,14 +19,12 @@ from pathlib import Path
 from typing import Literal
 
 from reverie.files.directory import Directory, NotRegularFileError, SwappedError
-from reverie.homes.scopes import Caps
-from reverie.memory.scanning import Handle, Scanner, is_gone, read_entry
+from reverie.memory.scanning import NO_CAPS, Handle, Scanner, is_gone, read_entry
 
 # So much of a file is searched. What lies beyond an agent's own cap is shown to people, so it is found, too.
 SEARCHED_BYTES = 4 * 1024 * 1024
 # A file modified this shortly before it was read may change again without a new mtime (FAT counts in 2 s).
 _RACY_NS = 2_000_000_000
-_NO_CAPS = Caps(0, 0, 0, 0, 0)
 
 Known = tuple[int, int, int]
 
@@ -57,7 +55,7 @@ class IndexScanner(Scanner):
         dirty: Container[str] = (),
         without: str = "",
     ) -> None:
-        super().__init__(root, _NO_CAPS, dirty=dirty, without=without)
+        super().__init__(root, NO_CAPS, dirty=dirty, without=without)
         self.seen: set[str] = set()
         self._stamps = known
         self._give = take

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from reverie.homes.codex_names import thread_of_trace, trace_name
+from reverie.homes.codex_prompt import SUMMARY
 from reverie.rollouts.sizes import cut_summary
 
 KEPT = 10
 TRACES = "trace_summaries"
-INDEX = "memory_summary.md"
+INDEX = SUMMARY
 HANDBOOK = "MEMORY.md"
 OLD_HANDBOOK = "consolidated.md"
 SKILLS = "skills"

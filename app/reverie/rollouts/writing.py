@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reverie.errors import Conflict, MendableError
+from reverie.files.atomic import LEFT_OVER_AFTER_S
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
@@ -33,7 +34,6 @@ from reverie.runs.record import RunRecord
 from reverie.runs.transaction import LeaseLost
 
 _SWAPS = 4
-_LEFT_OVER_AFTER_S = 3600.0
 ACTOR = "extract"
 
 
@@ -105,7 +105,7 @@ class MemoryWriter:
         async with self._turn, self._lease(check) as lease:
             self._parts.run.recovery.run()
             with contextlib.suppress(MendableError):  # hidden files that a killed process left harm nobody
-                RootedDirectory(root.directory).sweep(older_than_s=_LEFT_OVER_AFTER_S)
+                RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
             for attempt in range(attempts):
                 record = replace(record, id=self._parts.run.runs.new_id(self._parts.run.clock()))
                 track(record)

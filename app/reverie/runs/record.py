@@ -230,6 +230,12 @@ class RunStore:
             raise mendable_from_os(error, "The runs were not listed.") from error
 
 
+def started_of(run_id: str) -> int:
+    """When the run of this id started, UTC ms; 0 for what is no id."""
+    head = run_id.partition("-")[0]
+    return int(head) if head.isdecimal() else 0
+
+
 def not_applied(
     ops: tuple[Mapping[str, Any], ...], note: str, *, left: tuple[str, ...] = ()
 ) -> tuple[Mapping[str, Any], ...]:

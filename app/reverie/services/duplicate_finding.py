@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 
 from reverie.dream.candidates import candidate_pairs
 from reverie.dream.reading import Reading, read_note
+from reverie.dream.rules import line_key
 from reverie.dream.similarity import compare, folded_body
 from reverie.homes.scopes import Scope
 from reverie.memory.paths import memory_path, utf16_key
@@ -127,7 +128,7 @@ class Finder:
     def _judged(self, speakers: Sequence[int]) -> tuple[list[_Link], list[_Link]]:
         for number in speakers:
             self._check()
-            self._lines.update({_line_key(line) for line in self._notes[number].text.split("\n")})
+            self._lines.update({line_key(line) for line in self._notes[number].text.split("\n")})
         self._progress(Progress("pair", 0, 1))
         texts = [self._notes[number].text for number in speakers]
         own = ["\n".join(line for line in text.split("\n") if not self._is_common(line)) for text in texts]
@@ -208,7 +209,7 @@ class Finder:
         return found
 
     def _is_common(self, line: str) -> bool:
-        return self._lines[_line_key(line)] > _COMMON
+        return self._lines[line_key(line)] > _COMMON
 
     def _shared_words(self, first: int, second: int) -> float:
         """The share of words that both have, of all words of both; 0 for notes that say too little."""
@@ -240,10 +241,6 @@ class Patient:
             self._check()
             time.sleep(min(now - self._last, 0.01) / 2)
             self._last = time.monotonic()
-
-
-def _line_key(line: str) -> str:
-    return line.strip(" \t\r-*+>.").casefold()
 
 
 def _words(text: str) -> Iterator[str]:

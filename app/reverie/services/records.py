@@ -17,7 +17,7 @@ from typing import Any
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.beside_lock import lock_beside
 from reverie.files.lock import file_lock
-from reverie.homes.loki_names import KIND
+from reverie.homes.loki_names import DERIVED, FOLDERS, KIND
 from reverie.homes.loki_records import patterns_of
 from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.paths import memory_path
@@ -25,9 +25,6 @@ from reverie.memory.store import sha256_of_bytes
 from reverie.services.parts import HomeParts, rooted_files
 from reverie.services.record_changes import RecordChange, parsed, skill_text, spelled
 from reverie.services.views import Undo
-
-_DERIVED = ("index.json", "timeline.json")
-_EDITABLE = ("episodic", "semantic", "skills")
 
 
 class RecordEdits:
@@ -115,7 +112,7 @@ class RecordEdits:
 
     def _refuse_others(self, rel: str) -> None:
         parts = Path(rel).parts
-        if not any(part in _EDITABLE for part in parts[:-1]) or parts[-1] in _DERIVED:
+        if not any(part in FOLDERS for part in parts[:-1]) or parts[-1] in DERIVED:
             raise StoreError(
                 f"{rel} is not for editing.", cause="The agent keeps it for itself.", reason="not-editable"
             )

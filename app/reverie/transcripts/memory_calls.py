@@ -20,12 +20,11 @@ from typing import Any
 
 from reverie.errors import MendableError
 from reverie.transcripts.lines import decoded_row, opened_transcript
-from reverie.transcripts.mux import row_metadata
+from reverie.transcripts.mux import FILES, row_metadata
 
 _log = logging.getLogger("reverie.transcripts")
 
 STREAMED = "partial.json"
-FILES = ("chat-archive.jsonl", "chat.jsonl")
 TOOLS = frozenset({"memory", "memory_write"})
 _MARK = b'"memory'
 

@@ -19,7 +19,7 @@ from typing import Any
 from reverie.transcripts.lines import decoded_row, transcript_lines
 from reverie.transcripts.turns import Boundary, Turn, TurnKind
 
-_FILES = ("chat-archive.jsonl", "chat.jsonl")
+FILES = ("chat-archive.jsonl", "chat.jsonl")
 _BOUNDARY_MARKS = (b"compactionBoundary", b"compaction-request")
 _COMPACTED = ("user", "idle", "heartbeat")
 
@@ -67,7 +67,7 @@ class MuxTranscript:
     def rows(self, marks: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]:
         """Decoded rows of both files; with `marks` only those whose line has one of them."""
         self.skipped = 0
-        for name in _FILES:
+        for name in FILES:
             for line in self._lines(self._directory / name):
                 if marks and not any(mark in line for mark in marks):
                     continue

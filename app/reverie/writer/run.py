@@ -20,7 +20,7 @@ from typing import Any
 from reverie.agent.account import spent
 from reverie.agent.asking import EngineEnd
 from reverie.errors import MendableError
-from reverie.files.atomic import sweep_temporaries
+from reverie.files.atomic import LEFT_OVER_AFTER_S, sweep_temporaries
 from reverie.files.lease import Lease
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.agents import WriterPlace
@@ -38,7 +38,6 @@ from reverie.writer.memory_tools import Draft, WriterTools
 from reverie.writer.target import Target
 
 _INSTRUCTION_BYTES = 64 << 10
-_LEFT_OVER_AFTER_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ class WriterRun:
     def _recover(self) -> None:
         for directory in (self._request.target.file.parent, self._request.place.state_file.parent):
             with contextlib.suppress(MendableError):  # hidden files that lie there harm nobody
-                sweep_temporaries(directory, older_than_s=_LEFT_OVER_AFTER_S)
+                sweep_temporaries(directory, older_than_s=LEFT_OVER_AFTER_S)
         self._file_run.recover()
 
     def _read(self) -> bytes | None:

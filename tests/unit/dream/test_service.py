@@ -83,7 +83,7 @@ def test_what_killed_writes_left_is_swept_and_what_may_still_be_at_work_is_not(
     left.write_text("half\n")
     dream(parts, ACME)
     assert left.exists()
-    monkeypatch.setattr(service, "_LEFT_OVER_AFTER_S", -60.0)  # an hour later, as it were
+    monkeypatch.setattr(service, "LEFT_OVER_AFTER_S", -60.0)  # an hour later, as it were
     dream(parts, ACME)
     assert not left.exists()
 
