@@ -21,7 +21,7 @@ from helpers.samples import snapshot
 from reverie.homes.scopes import Scope
 from reverie.ui import session
 from reverie.ui.jobs import Lane
-from reverie.ui.labels import WrapLabel
+from reverie.ui.labels import PathLabel, WrapLabel
 from reverie.ui.memory.tree_nodes import ScopeData
 from reverie.ui.stacking import StackingSplitter
 
@@ -389,3 +389,25 @@ def test_what_is_loaded_late_keeps_nobody_waiting_and_is_built_when_it_is_looked
         assert (tabs.currentIndex(), tabs.currentWidget().isVisible()) == (index, True)
     assert [tabs.tabText(index) for index in range(tabs.count())] == titles
     assert not tabs.isTabVisible(6)
+
+
+@pytest.mark.parametrize(
+    ("room", "shown"),
+    [
+        ("/memories/project/notes/bike-states.md", "/memories/project/notes/bike-states.md"),
+        ("…/notes/bike-states.md", "…/notes/bike-states.md"),
+        ("…/bike-states.mdM", "…/bike-states.md"),
+        ("bike…md", ""),
+    ],
+)
+def test_a_path_without_room_loses_folders_before_it_loses_the_name_of_the_file(
+    qtbot: Any, room: str, shown: str
+) -> None:
+    label = PathLabel("/memories/project/notes/bike-states.md")
+    qtbot.addWidget(label)
+    label.resize(label.fontMetrics().horizontalAdvance(room), 20)
+    label.show()
+    assert label.text() == shown if shown else label.text().endswith("md")
+    whole = label.text() == label.accessibleName()
+    assert label.accessibleName() == "/memories/project/notes/bike-states.md"
+    assert ("bike-states.md" in label.toolTip()) is not whole

@@ -125,12 +125,30 @@ class ElidedLabel(QLabel):
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_whole"):
+            self._fit()
+
     def _fit(self) -> None:
-        shown = QFontMetrics(self.font()).elidedText(
-            self._whole, Qt.TextElideMode.ElideMiddle, max(0, self.width())
-        )
+        shown = self._shortened(QFontMetrics(self.font()), max(0, self.width()))
         self.setText(shown)
         self.setToolTip(as_tooltip(self._whole) if shown != self._whole else "")
+
+    def _shortened(self, metrics: QFontMetrics, width: int) -> str:
+        return metrics.elidedText(self._whole, Qt.TextElideMode.ElideMiddle, width)
+
+
+class PathLabel(ElidedLabel):
+    """A path, of which whole folders go first: what a file is called is what one looks for."""
+
+    def _shortened(self, metrics: QFontMetrics, width: int) -> str:
+        shown = self._whole
+        while metrics.horizontalAdvance(shown) > width and "/" in shown.removeprefix("…/"):
+            shown = "…/" + shown.removeprefix("…/").split("/", 1)[1]
+        if metrics.horizontalAdvance(shown) <= width:
+            return shown
+        return metrics.elidedText(shown, Qt.TextElideMode.ElideMiddle, width)
 
 
 def embolden(label: QLabel, times: float = 1.0) -> None:

@@ -25,7 +25,7 @@ from reverie.errors import MendableError
 from reverie.text.tokens import estimate_tokens
 from reverie.ui import words
 from reverie.ui.icons import Icons
-from reverie.ui.labels import ElidedLabel, WrapLabel
+from reverie.ui.labels import PathLabel, WrapLabel
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.documents import OpenFile
 from reverie.ui.memory.editor_view import HEAD, EditorView
@@ -58,7 +58,7 @@ class EditorPane(QWidget):
         self._measured: tuple[object, ...] = ()
         self._own: tuple[QAction, ...] = ()
         self._own_cut: tuple[Callable[[OpenFile], int | None] | None, str] = (None, "")
-        self.path = ElidedLabel()
+        self.path = PathLabel()
         self.path.setMinimumWidth(_LEAST_PATH)
         self.mark = QLabel(self.tr("edited"))
         self.mark.setToolTip(self.tr("Not saved yet"))
