@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QCoreApplication, QPoint
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QLabel
+from PySide6.QtWidgets import QAbstractButton, QLabel, QScrollArea
 from ui_windows import ACME, INGEST, Windows
 
 from reverie import log_level
@@ -84,6 +85,32 @@ def test_a_fix_is_asked_for_once_a_press(tab: DoctorTab) -> None:
         tab.show_findings((SWITCH,), "x")
     tab.rows.row("feature").button.click()
     assert asked == ["feature"]
+
+
+def test_what_is_mended_keeps_the_focus_and_the_place_in_the_list(tab: DoctorTab) -> None:
+    many = [replace(SWITCH, check=f"switch-{number}") for number in range(30)]
+    tab.show_findings(many, "x")
+    QCoreApplication.processEvents()
+    area = tab.rows.parentWidget().parentWidget()
+    assert isinstance(area, QScrollArea)
+    button = tab.rows.row("switch-1").button
+    button.setFocus()
+    tab.set_busy(True)
+    assert tab.window().focusWidget() is tab.rows
+    tab.set_busy(False)
+    assert tab.window().focusWidget() is button, "it did not work: it can be tried again"
+    tab.show_findings([replace(each, fix=None) if each.check == "switch-1" else each for each in many], "x")
+    QCoreApplication.processEvents()
+    assert tab.window().focusWidget() is tab.rows, "mended: no other fix is at hand for the next key"
+    assert area.verticalScrollBar().value() == 0
+
+
+def test_before_the_first_checks_are_made_nobody_is_told_to_select_what_is_selected(tab: DoctorTab) -> None:
+    tab.forget(coming=True)
+    assert tab.nothing.title.text() == "The checks are being made"
+    assert tab.nothing.sentence.text() == ""
+    tab.forget()
+    assert tab.nothing.title.text() == "No workspace is examined"
 
 
 def test_only_what_needs_a_look(tab: DoctorTab) -> None:
@@ -171,6 +198,7 @@ def state(tab: Any, check: str) -> str:
 
 def test_it_names_the_switch_and_one_press_mends_it(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
+    assert driver.services.doctor.nothing.title.text() == "The checks are being made"
     tab = examined(driver)
     assert state(tab, "feature") == "fail"
     tab.rows.row("feature").button.click()

@@ -94,7 +94,7 @@ class DoctorControl(QObject):
             self._context, self._probed = context, ()
             if self._lane is not None:
                 self._lane.abandon("examine")
-            self.tab.forget()
+            self.tab.forget(coming=context is not None and context.workspace_id is not None)
         if self.tab.isVisible():
             self._settle.start()
 

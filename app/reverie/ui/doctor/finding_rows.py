@@ -36,6 +36,7 @@ class FindingRows(QWidget):
         super().__init__(parent)
         self._icons = icons
         self._rows: dict[str, FindingRow] = {}
+        self._held = ""  # the check whose button had the focus
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
@@ -51,15 +52,35 @@ class FindingRows(QWidget):
 
     def show_findings(self, findings: Sequence[Finding], *, cause: str = "", busy: bool = False) -> None:
         """Show `findings`; `cause` is the check to look at first. While `busy` nothing can be pressed."""
+        self._hold_focus()
         wanted = [finding.check for finding in findings]
         if wanted != list(self._rows):
             self._make(wanted)
         for finding in findings:
             self._rows[finding.check].say(finding, first=finding.check == cause, busy=busy)
+        self._give_focus_back()
 
     def set_busy(self, busy: bool) -> None:
+        self._hold_focus()
         for row in self._rows.values():
             row.button.setEnabled(not busy)
+        self._give_focus_back()
+
+    def _hold_focus(self) -> None:
+        """Buttons are going to be switched off or to go. Qt would hand the focus from each to the next, and
+        scroll to every one of them."""
+        focused = self.window().focusWidget()
+        for check, row in self._rows.items():
+            if row.button is focused:
+                self._held = check
+                self.setFocus()
+
+    def _give_focus_back(self) -> None:
+        row = self._rows.get(self._held)
+        if row is None or self.window().focusWidget() is not self:
+            return
+        if row.button.isEnabled() and row.button.isVisibleTo(self):
+            row.button.setFocus()
 
     def _make(self, wanted: Sequence[str]) -> None:
         kept = {check: self._rows[check] for check in wanted if check in self._rows}

@@ -100,9 +100,10 @@ class DoctorTab(TabPage):
 
     # What is known
 
-    def forget(self, sentence: str = "") -> None:
-        """Nothing is known of what is selected now; `sentence` says why."""
-        self._findings = ()
+    def forget(self, sentence: str = "", *, coming: bool = False) -> None:
+        """Nothing is known of what is selected now; `sentence` says why. `coming`: the checks are made as
+        soon as somebody looks."""
+        self._findings, self._coming = (), coming
         self.title.say(self.tr("Doctor"))
         self.cause.say(sentence or self.tr("Why the memory writer or a consolidation did not run."))
         self.message.clear()
@@ -137,12 +138,13 @@ class DoctorTab(TabPage):
         first = first_cause(self._findings)
         shown = [one for one in self._findings if one.state != "pass" or not self.only.isChecked()]
         self.rows.show_findings(shown, cause=first.check if first is not None else "", busy=self._busy)
-        self.nothing.say(
-            self.tr("Nothing needs a look") if self._findings else self.tr("No workspace is examined"),
-            self.tr("Every check holds.")
-            if self._findings
-            else self.tr("Select a workspace at the left; the checks are about one."),
-        )
+        if self._findings:
+            self.nothing.say(self.tr("Nothing needs a look"), self.tr("Every check holds."))
+        elif self._coming:
+            self.nothing.say(self.tr("The checks are being made"), "")
+        else:
+            sentence = self.tr("Select a workspace at the left; the checks are about one.")
+            self.nothing.say(self.tr("No workspace is examined"), sentence)
         self._pages.setCurrentIndex(0 if shown else 1)
         self.copy.setEnabled(bool(self._findings))
 
