@@ -17,6 +17,7 @@ from typing import Any
 
 from reverie.agent.account import Account
 from reverie.dream.harvest_extract import TEXT_CHARS, Category, Chunk
+from reverie.dream.reading import BULLET
 from reverie.runs.limits import Limits
 
 _LONGEST = 500
@@ -138,7 +139,6 @@ _DOUBT = _words(
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _PASTED = re.compile(r"^\s*(?:>|\||\$ |#!|[+-]{3} |@@ |at \S+\(|Traceback|\d{4}-\d\d-\d\d[T ])")
 _QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`")
-_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?。])[\"”)]?\s+(?=[A-Z0-9\"“(`'ÀÁÂÄÅÆÇÈÉÊÍÎÑÓÔÖØÚÜ]|\w)")
 
 _CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = (
@@ -214,7 +214,7 @@ def sentences(text: str) -> Iterator[str]:
             continue
         if in_code or _PASTED.match(line) or line.startswith(("    ", "\t")):
             continue
-        for sentence in _SENTENCE_END.split(_BULLET.sub("", line)):
+        for sentence in _SENTENCE_END.split(BULLET.sub("", line)):
             folded = " ".join(sentence.split())
             if folded:
                 yield folded

@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from reverie.memory.line_union import lines_of
+
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
@@ -60,12 +62,6 @@ def apply_hunks(
             parts += hunk.added
         at = end
     return "".join((*parts, *lines[at:]))
-
-
-def lines_of(text: str) -> list[str]:
-    """Lines with their endings; only `\\n` ends one, as for diff and merge."""
-    *whole, last = text.split("\n")
-    return [line + "\n" for line in whole] + ([last] if last else [])
 
 
 def _ended(text: str, hunk: Hunk) -> str:

@@ -89,7 +89,7 @@ _NAME_WORD = re.compile(r"v\d+(?:\.\d+)*|\d+(?:\.\d+)+|\d+|[^\W\d_]+\d+|[^\W\d_]
 _UNSPACED = re.compile("[\u3400-\u9fff\u30a0-\u30ff\uac00-\ud7af]{2,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CHECKBOX = re.compile(r"^\[([ xX-])\]\s+")
-_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _SENTENCES = re.compile(
     r"(?<=[.!?;])[)\"'»”’*_]*\s+(?!\d)|(?<=[^\d][.!?;])[)\"'»”’*_]*\s+|(?<=[。！？；])\s*|<br ?/?>"
 )
@@ -97,7 +97,7 @@ _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|nr|z\. ?b|bzw|ca|ex|max
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 _MONTH = re.compile(rf"(?:{'|'.join(words.MONTHS)})\b", re.IGNORECASE)
 _KEY = re.compile(r"^(\S.{0,60}?)\s*(?:[:：=]|->|→|=>)\s+(?=\S)|^([\w.-]{1,40})\s*=\s*(?=\S)")
-_CONTRADICTION = re.compile(words.CONTRADICTION_CUES, re.IGNORECASE)
+CONTRADICTION = re.compile(words.CONTRADICTION_CUES, re.IGNORECASE)
 _VERSION = re.compile(r"^v\d+(?:\.\d+)*$")
 _DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _YEAR = re.compile(r"^(?:19|20)\d{2}$")
@@ -119,7 +119,7 @@ def read_note(
     description = keys.description if keys is not None else None
     capital_nouns = _has_capital_nouns(body)
     offset = note.text.count("\n", 0, start) + 1
-    doubts = _CONTRADICTION if _CONTRADICTION.search(body) else None
+    doubts = CONTRADICTION if CONTRADICTION.search(body) else None
     titles: list[Wording] = []
     statements: list[Statement] = []
     for passage in split_passages(body):
@@ -152,7 +152,7 @@ def read_note(
         bigrams=bigrams(f"{note.path}\n{note.text}"),
         keys=None if keys is None else keys.meanings(),
         described_state=described.seen & (words.STATUS_MARKERS | words.HEDGES),
-        doubted=bool(_CONTRADICTION.search(note.text[:start].replace("_", " "))),
+        doubted=bool(CONTRADICTION.search(note.text[:start].replace("_", " "))),
         weight=sum(each.wording.weight for each in said),
     )
 
@@ -243,7 +243,7 @@ def _statements(
         yield _row(passage, line, capital_nouns, doubts)
     elif passage.kind in ("item", "prose"):
         text = " ".join(each.strip().lstrip(">").strip() for each in passage.lines)
-        text = _BULLET.sub("", text, count=1) if passage.kind == "item" else text
+        text = BULLET.sub("", text, count=1) if passage.kind == "item" else text
         box = _CHECKBOX.match(text)
         state = "" if box is None else ("open" if box[1] == " " else "done")
         text = text[box.end() :] if box else text

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from reverie.dream import vocabulary as words
 from reverie.dream.passages import split_passages
-from reverie.dream.reading import name_words
+from reverie.dream.reading import CONTRADICTION, name_words
 from reverie.dream.retention import folded_words
 from reverie.dream.wording import read_wording
 from reverie.memory import frontmatter
@@ -28,7 +28,6 @@ _CANDIDATE = re.compile(
     re.DOTALL,
 )
 _HEAD = re.compile(r"\s*# Harvest inbox: [^\n]+\n\nSource boundary: [^\n]+\nSummary message: [^\n]+\n\n")
-_CUES = re.compile(words.CONTRADICTION_CUES, re.IGNORECASE)
 _LOADED = words.LOADED_HEADINGS | words.NEGATIONS_FORWARD | words.NEGATIONS_CLAUSE
 _LEAST_WORDS = 3
 _LOOKED_AT = 200
@@ -72,7 +71,7 @@ class Known:
                 continue
             for line in passage.lines:
                 folded = folded_words(line)
-                if folded and not _CUES.search(line):
+                if folded and not CONTRADICTION.search(line):
                     for each in set(folded.split()):
                         self._where[each].append(len(self._lines))
                     self._lines.append((path, folded))

@@ -18,13 +18,12 @@ from typing import Literal
 
 from reverie.memory import yaml12
 from reverie.memory.front_value import BLOCK_HEADER, blocks, key_line, key_text, scalars
-from reverie.memory.frontmatter import BOM, Frontmatter, literal, outline, split
+from reverie.memory.frontmatter import BOM, EMPTY, Frontmatter, literal, outline, split
 
 Reason = Literal["malformed", "not-a-mapping", "unclosed", "not-a-text", "too-long", "cannot"]
 Key = str | Sequence[str]
 
 _OPEN = re.compile(r"---(\r?\n)")
-_EMPTY = re.compile(r"---(\r?\n)(?=---(?:\r?\n|\Z))")
 _PROPERTIES = re.compile(r"(?:[&!]\S*[ \t]+)*")
 
 
@@ -134,7 +133,7 @@ def _refuse(front: Front) -> None:
 
 def _is_unclosed(text: str) -> bool:
     start = len(BOM) if text.startswith(BOM) else 0
-    return _OPEN.match(text, start) is not None and _EMPTY.match(text, start) is None
+    return _OPEN.match(text, start) is not None and EMPTY.match(text, start) is None
 
 
 def _parsed(text: str) -> tuple[Frontmatter | None, yaml12.Node | None]:
@@ -198,7 +197,7 @@ def _rest(text: str, path: tuple[str, ...]) -> object:
 
 def _body(text: str) -> str:
     start = len(BOM) if text.startswith(BOM) else 0
-    empty = _EMPTY.match(text, start)
+    empty = EMPTY.match(text, start)
     if empty is None:
         return text[start:]
     fence = re.compile(r"---(?:\r?\n|\Z)").match(text, empty.end())
@@ -258,7 +257,7 @@ def _with(text: str, path: tuple[str, ...], value: str) -> Iterator[str]:
 
 def _with_new_block(text: str, path: tuple[str, ...], value: str) -> Iterator[str]:
     start = len(BOM) if text.startswith(BOM) else 0
-    empty = _EMPTY.match(text, start)
+    empty = EMPTY.match(text, start)
     if empty is not None:
         yield text[: empty.end()] + key_line(path, value, "", empty[1]) + empty[1] + text[empty.end() :]
     newline = "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"

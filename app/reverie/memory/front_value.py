@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reverie.memory.frontmatter import literal
+from reverie.memory.frontmatter import RESERVED, literal
 
 _WORD_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_RESERVED = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 # May stand without quotes where it did before: begins with a letter, holds no `: ` and no ` #`.
 _LENIENT = re.compile(r"[^\W\d_](?:(?!:(?:\s|\Z)|\s#).)*(?<=\S)")
 BLOCK_HEADER = re.compile(r"([|>])[^\s#]*([ \t]+#[^\r\n]*)?[ \t]*(\r?\n)(?:[ \t]*\r?\n)*([ ]*)")
@@ -24,7 +23,7 @@ def scalars(style: str, value: str, *, flow: bool) -> Iterator[str]:
         yield "'" + value.replace("'", "''") + "'"
     if style == '"':
         yield literal(value, quoted=True) if not value.isprintable() else '"' + _escaped(value) + '"'
-    may_be_plain = not style and not flow and value.isprintable() and value.lower() not in _RESERVED
+    may_be_plain = not style and not flow and value.isprintable() and value.lower() not in RESERVED
     if may_be_plain and _LENIENT.fullmatch(value):
         yield value
     yield literal(value, quoted=flow)
@@ -59,5 +58,5 @@ def key_line(path: tuple[str, ...], value: str, indent: str, newline: str) -> st
 
 def key_text(name: str) -> str:
     """A key as it is written: quoted where YAML would read something else."""
-    plain = _WORD_KEY.fullmatch(name) and name.lower() not in _RESERVED
+    plain = _WORD_KEY.fullmatch(name) and name.lower() not in RESERVED
     return name if plain else literal(name, quoted=True)

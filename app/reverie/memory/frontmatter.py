@@ -27,7 +27,7 @@ _UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 
 _BLOCK = re.compile(r"---(?P<newline>\r?\n)(?P<raw>.*?)\r?\n---(?:\r?\n|\Z)", re.DOTALL)
 _OPENING = re.compile(r"---\r?\n(?!---(?:\r?\n|\Z))")
-_EMPTY = re.compile(r"---(\r?\n)(?=---(?:\r?\n|\Z))")
+EMPTY = re.compile(r"---(\r?\n)(?=---(?:\r?\n|\Z))")
 # Blocks as agents mostly write them need no parser, which costs a hundred times as much: `_simple` reads a
 # block of one line, `_simple_lines` one of several. Where these answer, they answer what the parser would.
 _ONE_LINE = "---\ndescription: "
@@ -53,7 +53,7 @@ _KEY = re.compile(r"[\w$][^:#\[\]{}\"',&*!|>%@`\n]*:(?=[ \t\r\n]|\Z)")
 _HEADER_COMMENT = re.compile(r"[^\n]*?([ \t]#[^\r\n]*)")
 # Words that need no quotes, unless some version of YAML gives them a meaning.
 _PLAIN = re.compile(rf"[^\W\d_](?:[^{_UNSAFE}:#]*[^{_UNSAFE}:#\s])?")
-_MEANING = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
+RESERVED = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 _ESCAPED = re.compile(rf'[{_UNSAFE}"\\]')
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
@@ -250,7 +250,7 @@ def mend(text: str, *, prefix_bytes: int | None = None) -> str | None:
 
 def _edited(text: str, value: str) -> Iterator[str]:
     """Ways to put the description into the block that is there, the best first; they may turn out wrong."""
-    empty = _EMPTY.match(text, len(BOM) if text.startswith(BOM) else 0)
+    empty = EMPTY.match(text, len(BOM) if text.startswith(BOM) else 0)
     if empty is not None:
         yield f"{text[: empty.end()]}description: {literal(value)}{empty[1]}{text[empty.end() :]}"
     block = split(text)
@@ -360,7 +360,7 @@ def _is_mapping(raw: str) -> bool:
 
 def literal(value: str, *, quoted: bool = False) -> str:
     """`value` as YAML on one line, in the plainest way that every version of YAML reads back the same."""
-    if not quoted and _PLAIN.fullmatch(value) and value.lower() not in _MEANING:
+    if not quoted and _PLAIN.fullmatch(value) and value.lower() not in RESERVED:
         return value
     special = set(_ESCAPED.findall(value))
     if special and special <= {'"', "\\"}:

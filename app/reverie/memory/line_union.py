@@ -44,9 +44,9 @@ def union(first: bytes, second: bytes) -> bytes | None:
         head, other_head = _with_endings(other_head, newline), ""
     if head and (body or other_body):
         head = "".join(_ended([head], newline))
-    kept = Counter(_content(_lines(head)))
-    left = [line for line in _content(_lines(other_head)) if _missing_once(kept, line)]
-    merged = _merged(_lines(body), _lines(other_body), newline)
+    kept = Counter(_content(lines_of(head)))
+    left = [line for line in _content(lines_of(other_head)) if _missing_once(kept, line)]
+    merged = _merged(lines_of(body), lines_of(other_body), newline)
     if any(line.strip() for line in left):
         head = "".join(_ended([head], newline))
         merged = _ended(merged, newline)
@@ -56,10 +56,10 @@ def union(first: bytes, second: bytes) -> bytes | None:
 
 def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
     """The non-blank lines of `versions` that stand in `result` less often than in one of them."""
-    there = Counter(_content(_lines(result.decode("utf-8", "replace").removeprefix(_BOM))))
+    there = Counter(_content(lines_of(result.decode("utf-8", "replace").removeprefix(_BOM))))
     lost: list[str] = []
     for version in versions:
-        wanted = Counter(_content(_lines(version.decode("utf-8", "replace").removeprefix(_BOM))))
+        wanted = Counter(_content(lines_of(version.decode("utf-8", "replace").removeprefix(_BOM))))
         lost += [line for line, count in wanted.items() if line.strip() and there[line] < count]
     return tuple(lost)
 
@@ -96,8 +96,8 @@ def _with_endings(text: str, newline: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", newline)
 
 
-def _lines(text: str) -> list[str]:
-    """With their endings; `\\n` alone ends a line, as it does for the agents."""
+def lines_of(text: str) -> list[str]:
+    """With their endings; `\\n` alone ends a line, as it does for the agents, and for diff and merge."""
     *whole, last = text.split("\n")
     return [line + "\n" for line in whole] + ([last] if last else [])
 

@@ -107,7 +107,7 @@ def _title(group: ReviewedGroup) -> str:
 
 
 def _file(file: ReviewedFile) -> ReviewFile:
-    from reverie.dream.hunks import lines_of
+    from reverie.memory.line_union import lines_of
 
     context = lines_of(file.before or "") if file.verb in ("edit", "rename") else []
     hunks = []

@@ -29,9 +29,8 @@ from reverie.transcripts.claude import (
     result_text,
     text_of,
 )
-from reverie.transcripts.codex_reading import SHOWN_CHARS
 from reverie.transcripts.pairing import Pairing
-from reverie.transcripts.reading import Message, MessageKind, Reading, Speaker, ToolUse
+from reverie.transcripts.reading import Message, MessageKind, Reading, Speaker, ToolUse, shortened
 
 _QUIET = frozenset({"turn_duration", "stop_hook_summary", "microcompact_boundary", "away_summary"})
 """System records that tell a reader of the conversation nothing."""
@@ -102,7 +101,7 @@ class _Messages:
                     replace(_message(entry, "assistant", "reasoning", thought, undone), model=model)
                 )
             elif kind in ("tool_use", "server_tool_use"):
-                shown, cut = _cut(_shown(block.get("input")))
+                shown, cut = shortened(_shown(block.get("input")))
                 tool = ToolUse(text_of(block.get("name")) or "?", shown)
                 made = replace(_message(entry, "tool", "tool", "", undone), tool=tool, model=model, cut=cut)
                 yield from self._pairing.put(made, call_id=text_of(block.get("id")))
@@ -124,7 +123,7 @@ class _Messages:
 
     def _result(self, entry: Entry, block: dict[str, Any], undone: bool) -> Iterator[Message]:
         output = result_text(block.get("content")) or text_of(entry.row.get("toolUseResult"))
-        shown, cut = _cut(output)
+        shown, cut = shortened(output)
         failed = block.get("is_error") is True
         late = replace(
             _message(entry, "tool", "tool", "", undone), tool=ToolUse("?", "", shown, failed), cut=cut
@@ -138,7 +137,7 @@ class _Messages:
             yield from self._flush()
             self._words = message
             return
-        text, cut = _cut(f"{before.text}\n\n{message.text}" if message.text else before.text)
+        text, cut = shortened(f"{before.text}\n\n{message.text}" if message.text else before.text)
         self._words = replace(before, text=text, cut=before.cut + message.cut + cut)
 
     def _flush(self) -> Iterator[Message]:
@@ -152,7 +151,7 @@ class _Messages:
 
 
 def _message(entry: Entry, speaker: Speaker, kind: MessageKind, text: str, undone: bool) -> Message:
-    shown, cut = _cut(text)
+    shown, cut = shortened(text)
     return Message(
         0,
         speaker,
@@ -198,7 +197,3 @@ def _shown(value: Any) -> str:
     if value is None or value == {}:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _cut(text: str) -> tuple[str, int]:
-    return text[:SHOWN_CHARS], max(0, len(text) - SHOWN_CHARS)

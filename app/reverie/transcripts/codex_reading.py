@@ -28,9 +28,8 @@ from reverie.transcripts.codex import (
 )
 from reverie.transcripts.lines import decoded_row, transcript_lines
 from reverie.transcripts.pairing import Pairing
-from reverie.transcripts.reading import Message, MessageKind, Reading, Speaker, ToolUse
+from reverie.transcripts.reading import Message, MessageKind, Reading, Speaker, ToolUse, shortened
 
-SHOWN_CHARS = 200_000
 """A text longer than this is cut for showing."""
 _MARKS = (b"thread_rolled_back", b'"user"', b'"message"')
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
@@ -113,7 +112,7 @@ class _Turns:
 def _taken(record: Record, pairing: Pairing, *, undone: bool, events: bool, first: bool) -> Iterator[Message]:
     def put(speaker: Speaker, kind: MessageKind, text: str, **more: Any) -> Iterator[Message]:
         call_id = more.pop("call_id", "")
-        shown, cut = _cut(text)
+        shown, cut = shortened(text)
         message = Message(
             0,
             speaker,
@@ -171,7 +170,7 @@ def _item(
         yield from put("tool", "tool", "", tool=tool, call_id=waits, cut=cut)
     elif kind.endswith("_output"):
         output, failed = _output(item.get("output"))
-        shown, cut = _cut(output)
+        shown, cut = shortened(output)
         late = Message(
             0,
             "tool",
@@ -208,7 +207,7 @@ def _tool(kind: str, item: dict[str, Any]) -> tuple[ToolUse, int]:
             ValueError, RecursionError
         ):  # arguments that are not JSON are shown as they are
             told = json.loads(told)
-    shown, cut = _cut(_shown(told))
+    shown, cut = shortened(_shown(told))
     return ToolUse(f"{space}.{name}" if space else name, shown), cut
 
 
@@ -234,10 +233,6 @@ def _shown(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _cut(text: str) -> tuple[str, int]:
-    return text[:SHOWN_CHARS], max(0, len(text) - SHOWN_CHARS)
 
 
 def _string(value: Any) -> str:

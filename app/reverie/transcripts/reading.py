@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+SHOWN_CHARS = 200_000
+"""What a message shows of a text."""
 Speaker = Literal["user", "assistant", "system", "tool"]
 MessageKind = Literal["message", "reasoning", "tool", "context", "summary", "event"]
 """`message`: what a person typed or the model answered; `context`: what the agent put in front of the model
@@ -64,6 +66,11 @@ class Reading:
     broken: int = 0
     half_written: bool = False
     problems: list[str] = field(default_factory=list)
+
+
+def shortened(text: str) -> tuple[str, int]:
+    """As much of a text as one message shows, and how many characters were left out."""
+    return text[:SHOWN_CHARS], max(0, len(text) - SHOWN_CHARS)
 
 
 class ReadableTranscript(Protocol):

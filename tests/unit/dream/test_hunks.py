@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.dream.hunks import apply_hunks, lines_of, split_hunks
+from reverie.dream.hunks import apply_hunks, split_hunks
+from reverie.memory.line_union import lines_of
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d", "\u2028e\n", "\udcff\n"]), max_size=12)
 TEXTS = LINES.map("".join)

@@ -24,10 +24,10 @@ from helpers.rollouts import (
 )
 from reverie.errors import Unavailable
 from reverie.transcripts.codex import record_of, rollout_head, thread_id_of
-from reverie.transcripts.codex_reading import SHOWN_CHARS, CodexReadable
+from reverie.transcripts.codex_reading import CodexReadable
 from reverie.transcripts.lines import LINE_BYTES
 from reverie.transcripts.pairing import HELD
-from reverie.transcripts.reading import Message, Reading
+from reverie.transcripts.reading import SHOWN_CHARS, Message, Reading
 
 THREAD = "0198a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
 
