@@ -58,7 +58,7 @@ STEPS = {
     "harvest": ("journal", "temp", "fsync", "replace", "usage", "applied", "history-objects", "history-ref"),
     "revert": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied"),
     "save": ("temp", "fsync", "replace", "history-objects"),
-    "delete": ("history-objects", "history-ref", "temp", "fsync", "replace"),
+    "delete": ("history-objects", "history-ref", "hide", "temp", "fsync", "replace"),
     "pin": ("temp", "fsync", "replace"),
 }
 RANDOM_WITHIN_MS = {
