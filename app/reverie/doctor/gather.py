@@ -16,7 +16,9 @@ from reverie.doctor.facts import (
     Desk,
     Facts,
     FileFacts,
+    ModelFacts,
     Parts,
+    ProbeFacts,
     free_bytes,
     holder,
     lease_problem,
@@ -68,9 +70,6 @@ def gather(
     covered_at, coverage_problems = _coverage(parts, workspace_id)
     dumps = () if place is None else newest_dumps(place.dump_directory)
     model = desk.model() if desk.model is not None else None
-    probe = None
-    if with_probe and desk.probe is not None and model is not None and not model.problem:
-        probe = () if model.engine == "rules" else desk.probe(model.engine)
     return Facts(
         now=now,
         home_id=parts.home_id,
@@ -107,7 +106,7 @@ def gather(
         log_level=_log_level(os.environ if env is None else env),
         model=model,
         dream_model=desk.dream_model() if desk.dream_model is not None else None,
-        probe=probe,
+        probe=_probed(desk, model) if with_probe else None,
         # Dumps are what a memory writer leaves: an agent without one has no place for them.
         has_writer=home.dump_places() is not None,
     )
@@ -117,6 +116,13 @@ def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None,
     """The project memory that is the writer's other target, or why there is none."""
     directory, gap = scope_directory(home, context)
     return (None if directory is None else directory / PROJECT_MEMORY), gap
+
+
+def _probed(desk: Desk, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
+    """What a real test of the model says; None where there is nothing to test, empty for rules."""
+    if desk.probe is None or model is None or model.problem:
+        return None
+    return () if model.engine == "rules" else desk.probe(model.engine)
 
 
 def _workspace(home: Home, workspace_id: str | None) -> Workspace | None:

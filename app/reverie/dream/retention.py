@@ -109,6 +109,11 @@ class _Kept:
         return words in self._lines or words in self._joined
 
 
+def line_key(line: str) -> str:
+    """The line as it is compared with those of other notes: without bullets and case."""
+    return line.strip(" \t\r-*+>.").casefold()
+
+
 def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
     """The lines of a text that count, folded, with their numbers; none of the lines in `but`."""
     inbox = path.startswith(INBOX)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from reverie.dream import rule_text
 from reverie.dream.candidates import candidate_pairs
 from reverie.dream.reading import Reading, name_words, read_note
-from reverie.dream.retention import INBOX
+from reverie.dream.retention import INBOX, line_key
 from reverie.dream.rule_harvest import Known, candidates_of
 from reverie.dream.rule_merge import merge
 from reverie.dream.rule_records import record_merges
@@ -321,11 +321,6 @@ class _Planner:
                 del self._notes[path]
             else:
                 self._notes[path] = replace(self._notes[path], text=text)
-
-
-def line_key(line: str) -> str:
-    """The line as it is compared with those of other notes: without bullets and case."""
-    return line.strip(" \t\r-*+>.").casefold()
 
 
 def _is_usable(note: Note, caps: Caps) -> bool:

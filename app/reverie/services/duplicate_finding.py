@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 
 from reverie.dream.candidates import candidate_pairs
 from reverie.dream.reading import Reading, read_note
-from reverie.dream.rules import line_key
+from reverie.dream.retention import line_key
 from reverie.dream.similarity import compare, folded_body
 from reverie.homes.scopes import Scope
 from reverie.memory.paths import memory_path, utf16_key
