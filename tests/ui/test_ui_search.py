@@ -62,6 +62,13 @@ def test_typing_shows_results_enter_opens_and_escape_gives_the_trees_back(
     assert driver.pane.file.buffer.address.path == "/memories/workspace/findings/retry-loop.md"
     driver.until(driver.pane.text.hasFocus)
     assert search.showing
+    lines = driver.pane.text.toPlainText().splitlines()
+    last = next(line for line in reversed(lines) if len(line.split()) > 3)
+    driver.do("view.search")
+    typed(driver, f'"{" ".join(last.strip("- .").split()[:4])}"')
+    assert paths(driver)[0] == "/memories/workspace/findings/retry-loop.md"
+    press(driver, Qt.Key.Key_Return)
+    driver.until(lambda: driver.pane.text.textCursor().block().text() == last)  # where it was found
     driver.do("view.search")
     press(driver, Qt.Key.Key_Escape)
     assert not search.showing

@@ -36,6 +36,7 @@ class EditorControl(QObject):
         self._update: TreeUpdate | None = None
         self._picked: RowData | None = None
         self._focus_when_open = False
+        self._line_when_open = 0
         self._compare: CompareDialog | None = None
         self._pick = QTimer(self)
         self._pick.setSingleShot(True)
@@ -75,9 +76,9 @@ class EditorControl(QObject):
         self._picked = data
         self._pick.start()
 
-    def open(self, data: RowData | None, *, focus: bool = False) -> None:
-        """Open a row now; with `focus` the caret goes into the text."""
-        self._focus_when_open = focus
+    def open(self, data: RowData | None, *, focus: bool = False, line: int = 0) -> None:
+        """Open a row now; with `focus` the caret goes into the text, to `line` (from 1) if one is named."""
+        self._focus_when_open, self._line_when_open = focus, line
         self._picked = data
         self._pick.stop()
         self._open_picked()
@@ -116,6 +117,8 @@ class EditorControl(QObject):
         self.pane.show_file(file, None if file.buffer.address.companion else self._session.caps)
         if self._focus_when_open:
             self._focus_when_open = False
+            if self._line_when_open:
+                self.pane.text.go_to_line(self._line_when_open)
             self.pane.focus_text()
         self.state_changed.emit()
         self.was_read.emit()

@@ -332,12 +332,12 @@ class MemoryTab(QWidget):
         if hit.companion:
             found = companion_at(update.tree, hit.path)
             if found is not None:
-                self.editor.open(found, focus=True)
+                self.editor.open(found, focus=True, line=hit.snippet.line)
             return found is not None
         root = update.view.scopes[hit.scope].root
         if root is None or root.key != hit.root_key or not self.tree.select_path(hit.path):
             return False
-        self.editor.open(self.tree.current_data(), focus=True)
+        self.editor.open(self.tree.current_data(), focus=True, line=hit.snippet.line)
         return True
 
     def mark_seen(self) -> None:
