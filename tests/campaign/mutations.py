@@ -74,6 +74,20 @@ MUTATIONS = (
         ("tests/unit/memory/test_last_moment.py",),
     ),
     Mutation(
+        "no lost update towards agents: a delete looks at what it took",
+        "memory/store.py",
+        "if not same or taken_content != content:",
+        "if False:",
+        ("tests/unit/memory/test_last_moment.py",),
+    ),
+    Mutation(
+        "nothing is lost: what a run replaces is in the history before",
+        "memory/snapshots.py",
+        "        if unseen:",
+        "        if False:",
+        ("tests/unit/dream/test_service.py",),
+    ),
+    Mutation(
         "no lost update towards agents: the swap looks at what it replaced",
         "files/atomic.py",
         "accepted = directory.read(temp) == current",
