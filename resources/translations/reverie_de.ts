@@ -890,7 +890,7 @@
     </message>
     <message>
         <source>As saved, “Consolidate now” uses {engine}. {reason}</source>
-        <translation>Wie gespeichert, benutzt „Jetzt konsolidieren“ {engine}. {reason}</translation>
+        <translation>Wie gespeichert, benutzt „Konsolidieren“ {engine}. {reason}</translation>
     </message>
     <message>
         <source>Asking {model}…</source>
@@ -1357,7 +1357,7 @@
     <name>Footer</name>
     <message>
         <source>Consolidate now, {engine}</source>
-        <translation>Jetzt konsolidieren, {engine}</translation>
+        <translation>Konsolidieren, {engine}</translation>
     </message>
     <message>
         <source>Consolidation</source>
@@ -3282,7 +3282,7 @@
     <name>RunsDialog</name>
     <message>
         <source>No runs yet. “Consolidate now” makes the first.</source>
-        <translation>Noch keine Läufe. „Jetzt konsolidieren“ macht den ersten.</translation>
+        <translation>Noch keine Läufe. „Konsolidieren“ macht den ersten.</translation>
     </message>
     <message>
         <source>Review changes</source>
@@ -4318,7 +4318,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>&amp;Consolidate now</source>
-        <translation>Jetzt &amp;konsolidieren</translation>
+        <translation>&amp;Konsolidieren</translation>
     </message>
     <message>
         <source>&amp;Delete</source>
