@@ -160,6 +160,7 @@ def settled(driver: Driver) -> ContextTab:
 def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     driver.window.late.show_context()
+    assert not driver.window.late.context.nothing.isVisible(), "a workspace is selected"
     tab = settled(driver)
     assert tab.view is not None
     assert tab.part is not None

@@ -165,6 +165,8 @@ class ContextControl(QObject):
         if self._lane is None:
             self._lane = Lane("context", self)
         self._stale = False
+        if before is None:
+            self.tab.turn_to(self.tab.blank)  # nobody is told to select what is selected
         self._lane.submit(
             "gather the context", work, done=self._on_gathered, failed=self._on_failed, group="gather"
         )
