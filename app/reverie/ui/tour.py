@@ -58,9 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _tour(directory: Path, home: Path | None, scratch: Path) -> int:
+    from PySide6.QtCore import qInstallMessageHandler
+
     from reverie.clock import system_clock
     from reverie.profile import Profile
     from reverie.ui.app import make_application
+    from reverie.ui.crash import qt_message
     from reverie.ui.icons import Icons
     from reverie.ui.jobs import stuck_lanes
     from reverie.ui.main_window import Beginning, MainWindow
@@ -68,6 +71,7 @@ def _tour(directory: Path, home: Path | None, scratch: Path) -> int:
     copy = scratch / ".xum"
     _copy_home(home, copy)
     application = make_application()
+    handled_before = qInstallMessageHandler(qt_message)
     profile = Profile.under(scratch / "profile")
     profile.config.mkdir(parents=True)
     profile.settings_file.write_text(SERVER, encoding="utf-8")
@@ -84,6 +88,7 @@ def _tour(directory: Path, home: Path | None, scratch: Path) -> int:
     finally:
         window.shut_down()
         application.processEvents()
+        qInstallMessageHandler(handled_before)
     if stuck_lanes():  # a thread that is destroyed while it runs would abort the process
         sys.stdout.flush()
         sys.stderr.flush()
