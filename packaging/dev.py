@@ -44,7 +44,7 @@ usage: python3 packaging/dev.py COMMAND [ARGUMENTS...]
   setup                make .venv with the locked versions, install what Qt needs
   bench                print the budgets as ratios, measured in one run
   campaign             the full counts of the promises (takes long); writes a report (`--report FILE`)
-  shots DIR            render the screenshots into DIR
+  shots [DIR]          render all screenshots into DIR; without it, take those of the README anew
   package [PART...]    build and check in dist/ what people install: wheel, program, deb (without PART all)
   translate            take new texts into resources/translations (--missing, --fill FILE)
   lock [--upgrade]     make the lock files again from pyproject.toml (needs uv)
@@ -318,8 +318,10 @@ def campaign(arguments: Sequence[str]) -> int:
 
 
 def shots(arguments: Sequence[str]) -> int:
-    if len(arguments) != 1:
-        raise Stop("shots needs one argument: the directory for the screenshots.")
+    if not arguments:
+        return replace_by([set_up(), ROOT / "packaging" / "pictures.py"])
+    if len(arguments) > 1:
+        raise Stop("shots takes one argument at most: the directory for the screenshots.")
     return replace_by([set_up(), "-m", "reverie.ui.tour", arguments[0]], QT_QPA_PLATFORM="offscreen")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import dev
+import pictures
 import pips
 import system_libraries
 
@@ -243,10 +244,26 @@ def test_a_campaign_writes_its_report_where_it_is_told_or_says_where(
     assert chosen[-1] in capsys.readouterr().err
 
 
-def test_shots_needs_a_directory(started: list[list[str]], capsys: pytest.CaptureFixture[str]) -> None:
-    assert dev.main(["shots"]) == 1
+def test_shots_go_to_one_directory_or_to_where_the_readme_has_them(
+    started: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dev.main(["shots", "here", "there"]) == 1
     assert "directory" in capsys.readouterr().err
     assert not started
+    dev.main(["shots", "here"])
+    dev.main(["shots"])
+    told, ours = started
+    assert told[-1] == "here"
+    assert Path(ours[-1]).name == "pictures.py"
+
+
+def test_every_picture_of_the_readme_is_taken_anew() -> None:
+    shown = re.findall(
+        r"resources/screenshots/([\w-]+\.png)", (PROJECT / "README.md").read_text(encoding="utf-8")
+    )
+    there = {path.name for path in pictures.PLACE.iterdir()}
+    assert set(shown) <= set(pictures.TAKEN_FROM)
+    assert there == set(pictures.TAKEN_FROM)
 
 
 def test_an_unknown_command_is_wrong_usage_and_shows_the_commands(capsys: pytest.CaptureFixture[str]) -> None:

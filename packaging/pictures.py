@@ -1,0 +1,41 @@
+"""The pictures of the README, taken anew: the tour's own, under the names that the README knows.
+
+`python3 packaging/dev.py shots` runs it. Nothing is replaced unless the whole tour went well.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PLACE = Path(__file__).parent.parent / "resources" / "screenshots"
+TAKEN_FROM = {
+    "memory-light.png": "3-after.png",
+    "memory-dark.png": "8-dark.png",
+    "narrow.png": "7-narrow.png",
+    "review.png": "4-review.png",
+    "traces.png": "13-traces.png",
+    "doctor.png": "17-doctor.png",
+}
+"""Name in the README -> name in the tour."""
+
+
+def main() -> int:
+    """Take and place them; returns the exit code of the tour."""
+    with tempfile.TemporaryDirectory(prefix="reverie-pictures-") as directory:
+        environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+        tour = [sys.executable, "-m", "reverie.ui.tour", directory]
+        code = subprocess.call(tour, env=environment, stdout=subprocess.DEVNULL)
+        if code == 0:
+            for name, taken in TAKEN_FROM.items():
+                shutil.copyfile(Path(directory, taken), PLACE / name)
+                print(PLACE / name)
+        return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
