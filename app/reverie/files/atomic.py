@@ -71,6 +71,18 @@ def atomic_write(
         raise file_error(error, path.name, "written") from error
 
 
+def make_mark(path: Path) -> None:
+    """See to it that there is a file `path`, an empty one for its owner only if it is made here: durable with
+    its name, as there is no content. Its directory must exist."""
+    try:
+        with Directory.open(path.parent) as directory:
+            with contextlib.suppress(FileExistsError):
+                os.close(directory.create(path.name, 0o600))
+            directory.sync()
+    except OSError as error:
+        raise file_error(error, path.name, "written") from error
+
+
 def replace_file(
     directory: Directory, name: str, data: bytes, *, mode: int | None = None, check: Check | None = None
 ) -> None:

@@ -19,8 +19,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from reverie.files.sqlite import use_wal
-
 # FAT counts times in two seconds, the coarsest of the file systems in use.
 RACY_NS = 2_000_000_000
 _VERSION = 1
@@ -142,9 +140,9 @@ class StatCache:
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._database, timeout=10, isolation_level=None)
         try:
-            # Sound after a kill or a power loss, without an fsync each time; losing new rows is harmless
-            use_wal(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")
+            # Sound after a kill or a power loss. Who comes next finds the journal there: the commit lock lets
+            # one in at a time, and to make and remove what WAL needs takes longer than all else here.
+            connection.execute("PRAGMA journal_mode = PERSIST")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version not in (0, _VERSION):
                 raise sqlite3.DatabaseError("a stat cache of another version")

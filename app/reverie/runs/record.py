@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from reverie.errors import MendableError, StoreError, mendable_from_os
-from reverie.files.atomic import atomic_write
+from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private
 
 Outcome = Literal[
@@ -120,7 +120,7 @@ class RunStore:
     def begin(self, record: RunRecord) -> RunRecord:
         """Make the record durable before the run's first effect."""
         ensure_private(self.directory_of(record.id))
-        atomic_write(self._open_mark(record.id), b"", mode=0o600)
+        make_mark(self._open_mark(record.id))
         self.save(record)
         return record
 

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import Busy, Conflict, MendableError, StoreError, Unavailable
-from reverie.files.atomic import atomic_write
+from reverie.files.atomic import make_mark
 from reverie.files.checkpoint import checkpoint
 from reverie.files.containment import opened_below
 from reverie.files.directory import SwappedError
@@ -345,7 +345,7 @@ class Transaction:
     def _mark_applied(self, *, is_commit_point: bool) -> None:
         """Note that all is in place. With coverage that says so already, the mark is a help and no need."""
         try:
-            atomic_write(self._directory / "applied", b"", mode=0o600)
+            make_mark(self._directory / "applied")
         except MendableError as error:
             if is_commit_point:
                 raise

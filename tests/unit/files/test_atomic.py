@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from reverie.errors import Conflict, StoreError, Unavailable
+from reverie.errors import Conflict, MendableError, StoreError, Unavailable
 from reverie.files import directory as directory_module
 from reverie.files.atomic import (
     atomic_write,
     create_file,
     is_temporary,
+    make_mark,
     replace_file,
     sweep_temporaries,
     temporary_name,
@@ -391,3 +392,20 @@ def test_a_program_that_never_stops_writing_ends_in_a_conflict_with_its_version_
         replace_file(directory, "a", b"new", check=overtake)
     assert path.read_bytes() == b"version %d" % versions
     assert _names(tmp_path) == ["a"]
+
+
+def test_a_mark_is_made_once_and_for_its_owner(tmp_path: Path) -> None:
+    for _again in range(2):
+        make_mark(tmp_path / "mark")
+    assert (tmp_path / "mark").read_bytes() == b""
+    if os.name != "nt":
+        assert (tmp_path / "mark").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["mark"]
+    (tmp_path / "mark").write_bytes(b"somebody's")
+    make_mark(tmp_path / "mark")
+    assert (tmp_path / "mark").read_bytes() == b"somebody's"
+
+
+def test_a_mark_without_a_directory_is_told(tmp_path: Path) -> None:
+    with pytest.raises(MendableError, match="mark"):
+        make_mark(tmp_path / "missing" / "mark")

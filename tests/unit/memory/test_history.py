@@ -434,6 +434,19 @@ def _settle(home: Home) -> None:
     cache.close()
 
 
+def test_a_stat_cache_with_the_journal_of_an_older_version_still_counts(home: Home, opens: Opens) -> None:
+    import sqlite3
+
+    home.write("a.md", "a")
+    _settle(home)
+    with sqlite3.connect(home.repository / "stat-cache.sqlite") as cache:
+        assert cache.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+        cache.execute("UPDATE files SET read_ns = read_ns + 1")
+    cache.close()
+    assert opens.during(home.snapshot) == []
+    assert not (home.repository / "stat-cache.sqlite-wal").exists()
+
+
 def test_unchanged_files_are_not_read_again(home: Home, opens: Opens) -> None:
     for name in ("a.md", "b.md", "dir/c.md"):
         home.write(name, name)

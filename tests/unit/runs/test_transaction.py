@@ -164,7 +164,7 @@ def test_without_coverage_the_mark_is_the_commit_point(bench: Bench, monkeypatch
         raise Unavailable("The disk is full.")
 
     journal = bench.plan()
-    monkeypatch.setattr("reverie.runs.transaction.atomic_write", full)
+    monkeypatch.setattr("reverie.runs.transaction.make_mark", full)
     with pytest.raises(Unavailable):
         bench.transaction.apply(journal, commit=lambda: None)
     assert bench.now() == bench.before
@@ -177,7 +177,7 @@ def test_a_mark_that_cannot_be_set_does_not_undo_a_covered_run(
         raise Unavailable("The disk is full.")
 
     journal = bench.plan(coverage={"ops": []})
-    monkeypatch.setattr("reverie.runs.transaction.atomic_write", full)
+    monkeypatch.setattr("reverie.runs.transaction.make_mark", full)
     bench.transaction.apply(journal, commit=lambda: None)
     assert bench.now()[STYLE] == b"merged\n"
     expect_log("not marked so", logger="reverie.runs")
