@@ -9,6 +9,7 @@ from helpers.kills import run_kills
 
 SAMPLE: list[tuple[str, str | None]] = [
     ("dream", "usage"),
+    ("dream", "coverage"),
     ("dream", None),
     ("harvest", "journal"),
     ("apply", "replace"),

@@ -28,6 +28,7 @@ from reverie.dream.service import DreamRequest, dream_lease_name
 from reverie.errors import MendableError
 from reverie.files.lock import file_lock
 from reverie.profile import Profile
+from reverie.runs.record import SUCCEEDED
 from reverie.services.parts import HomeParts
 
 WORKSPACE = "a1f3c9e2b7"
@@ -215,6 +216,7 @@ class Verdict:
         landing = self._landing()
         if self._job["kind"] == "apply":
             self._applied_once(landing)
+        self._told_truly(landing)
         self._runs()
         return landing
 
@@ -264,6 +266,14 @@ class Verdict:
         refused = load_review(self._parts.dream_dependencies, self._job["run"]).why_not
         if bool(refused) is not (landing == "new"):
             self._problem(f"landed as {landing}, yet the preview says {refused or 'that it can be applied'}")
+
+    def _told_truly(self, landing: str) -> None:
+        """The record of the job's run says what became of it; one that had not begun has none."""
+        known = {self._job.get("run")}
+        for record in self._parts.runs.all(limit=1):
+            done = record.outcome in SUCCEEDED
+            if record.id not in known and done is not (landing == "new"):
+                self._problem(f"landed as {landing}, yet the run says {record.outcome}")
 
     def _changed_by_newest_run(self, now: dict[str, bytes]) -> set[str]:
         """The files of the run's journal, if each of them holds what the run wanted."""
