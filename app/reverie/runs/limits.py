@@ -1,4 +1,4 @@
-"""What may stop a run, and how a run that was stopped is told: the same for every kind of run.
+"""What may stop a run, and how a run that was stopped is told and kept: the same for every kind of run.
 
 `Limits.check` is called every few milliseconds by whoever does the thinking; that is how cancel, the lease
 and the wall clock reach it. `RunLimits.check` is called before each effect.

@@ -4,8 +4,7 @@ Jobs on a home wait for its disk, and a share that is gone lets them wait for ho
 window is at one job for more than a moment this says so; whether the disk answers is asked by a look at each
 home's directory (`files.look`).
 
-Threading: GUI thread. Failure: a home that is gone is an answer; what that means, the job
-says.
+Threading: GUI thread. Failure: a home that is gone is an answer; what that means, the job says.
 """
 
 from __future__ import annotations
