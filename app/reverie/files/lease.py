@@ -6,11 +6,14 @@ its process (noticed at once by the next one who asks, from process id, start an
 living owner stopped renewing it (suspended, stuck). A heartbeat thread renews it every third of its time; an
 owner whose lease went to somebody else learns it through `lost` and must stop before its next effect.
 
+The database is not synced: a lease outlives no boot, so none has to outlive a power failure. One that a
+failure damaged is set aside by the next `acquire`; whoever may still hold a lease in it finds it `lost`.
+
 Leases use real time, not the `--now` clock. People and agents are never held up by a lease: every write is
 compare-and-swap anyway; a lease only keeps two jobs from doing the same work.
 
-Threading: any thread. Every call opens its own connection; the one that a held lease keeps open is never
-asked anything. Failure: `LeaseHeld`, `Busy`, `Unavailable`; one that cannot be given back expires by itself.
+Threading: any thread; every call opens its own connection. Failure: `LeaseHeld`, `Busy`, `Unavailable`; one
+that cannot be given back expires by itself.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from typing import Self
 from reverie.errors import Busy, MendableError, Unavailable
 from reverie.files.directory import ensure_private
 from reverie.files.process import ProcessId, is_alive, this_process
-from reverie.files.sqlite import is_busy, use_wal, why
+from reverie.files.sqlite import is_busy, is_damaged, set_aside, use_kept_journal, why
 
 _log = logging.getLogger("reverie.files")
 
@@ -85,27 +88,25 @@ class Leases:
         """
         ensure_private(self._database.parent)
         token = secrets.token_hex(16)
+        try:
+            self._take(name, token, purpose, ttl_s)
+        except _DamagedError:
+            aside = set_aside(self._database)
+            _log.warning("the list of running jobs was damaged and is set aside as %s", aside.name)
+            self._take(name, token, purpose, ttl_s)
+        return Lease(self, name, token, ttl_s)
+
+    def _take(self, name: str, token: str, purpose: str, ttl_s: float) -> None:
         owner = this_process()
-        with self._connected(create=True) as connection:
-            with _transaction(connection):
-                connection.execute(_TABLE)
-                now = _now_ms()
-                holder = _living_holder(connection, name, now)
-                if holder is not None:
-                    raise LeaseHeld(holder)
-                row = (
-                    name,
-                    token,
-                    owner.pid,
-                    owner.started,
-                    owner.boot,
-                    purpose,
-                    now,
-                    now + int(ttl_s * 1000),
-                )
-                connection.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-            kept_open = self._kept_open()
-        return Lease(self, name, token, ttl_s, kept_open)
+        with self._connected(create=True) as connection, _transaction(connection):
+            connection.execute(_TABLE)
+            now = _now_ms()
+            holder = _living_holder(connection, name, now)
+            if holder is not None:
+                raise LeaseHeld(holder)
+            expires = now + int(ttl_s * 1000)
+            row = (name, token, owner.pid, owner.started, owner.boot, purpose, now, expires)
+            connection.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def holder(self, name: str) -> LeaseHolder | None:
         """Who holds `name` now; None when it is free, expired, or its owner is dead. Creates nothing."""
@@ -128,42 +129,17 @@ class Leases:
         with self._connected(create=False) as connection:
             connection.execute("DELETE FROM leases WHERE name = ? AND token = ?", (name, token))
 
-    def _kept_open(self) -> sqlite3.Connection | None:
-        """What spares the short connections the clean-up that the last one to close has to do, or None."""
-        connection = None
-        try:
-            connection = self._open("rw")
-            connection.execute("SELECT 1 FROM leases").fetchone()
-        except sqlite3.Error:
-            if connection is not None:
-                connection.close()
-            return None
-        return connection
-
     @contextlib.contextmanager
     def _connected(self, *, create: bool) -> Iterator[sqlite3.Connection]:
+        uri = f"{self._database.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         try:
-            connection = self._open("rwc" if create else "rw")
-            try:
-                if create:
-                    use_wal(connection)
-                # A lease outlives no boot, so none has to outlive a power failure.
-                connection.execute("PRAGMA synchronous = NORMAL")
+            connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
+            with contextlib.closing(connection):
+                use_kept_journal(connection)
+                connection.execute("PRAGMA synchronous = OFF")
                 yield connection
-            finally:
-                connection.close()
         except sqlite3.Error as error:
             raise self._in_words(error) from error
-
-    def _open(self, mode: str) -> sqlite3.Connection:
-        # One that is kept open is closed by whichever thread gives the lease back.
-        return sqlite3.connect(
-            f"{self._database.absolute().as_uri()}?mode={mode}",
-            uri=True,
-            timeout=_BUSY_TIMEOUT_S,
-            isolation_level=None,
-            check_same_thread=False,
-        )
 
     def _in_words(self, error: sqlite3.Error) -> MendableError:
         if is_busy(error):
@@ -177,22 +153,24 @@ class Leases:
             f"SQLite says about {self._database}: {error}.",
             "Check the disk. If it stays, end Reverie and delete that file: it holds no memories.",
         )
-        return Unavailable("The list of running jobs cannot be used.", cause=cause, next_step=next_step)
+        kind = _DamagedError if is_damaged(error) else Unavailable
+        return kind("The list of running jobs cannot be used.", cause=cause, next_step=next_step)
+
+
+class _DamagedError(Unavailable):
+    """The database is no database any more."""
 
 
 class Lease:
     """A lease that is held; a context manager that releases it. Made by `Leases.acquire`."""
 
-    def __init__(
-        self, leases: Leases, name: str, token: str, ttl_s: float, kept_open: sqlite3.Connection | None
-    ) -> None:
+    def __init__(self, leases: Leases, name: str, token: str, ttl_s: float) -> None:
         self.name = name
         # Set once somebody else has the lease, or it could not be renewed for its whole time.
         self.lost = threading.Event()
         self._leases = leases
         self._token = token
         self._ttl_s = ttl_s
-        self._kept_open = kept_open
         self._renewed = time.monotonic()
         self._released = threading.Event()
         self._heartbeat = threading.Thread(target=self._beat, name=f"lease {name}", daemon=True)
@@ -232,9 +210,6 @@ class Lease:
         except MendableError as error:
             _given_up.add(self._token)
             _log.warning("lease %s could not be released and will expire: %s", self.name, error)
-        finally:
-            if self._kept_open is not None:
-                self._kept_open.close()
 
     def _beat(self) -> None:
         while not self._released.wait(self._ttl_s / 3):

@@ -6,7 +6,12 @@ caller makes a sentence with `is_busy` and `why`.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+import time
+from pathlib import Path
+
+from reverie.errors import mendable_from_os
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
@@ -17,6 +22,35 @@ def use_wal(connection: sqlite3.Connection) -> None:
     except sqlite3.OperationalError as error:
         if not is_busy(error):
             raise
+
+
+def use_kept_journal(connection: sqlite3.Connection) -> None:
+    """Once per database: a rollback journal that stays where it is. For transactions of a row or two, each on
+    a connection of its own, making and removing what WAL needs takes many times as long as they do. A
+    database that others have open in WAL is used in WAL."""
+    try:
+        connection.execute("PRAGMA journal_mode = PERSIST")
+    except sqlite3.OperationalError as error:
+        if not is_busy(error):
+            raise
+
+
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Whether the file is no database, or none any more."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+
+def set_aside(database: Path) -> Path:
+    """Rename a damaged database and what belongs to it, which would damage the next one, out of the way;
+    returns the new path. Raises `Unavailable`."""
+    aside = database.with_name(f"{database.name}.damaged-{time.time_ns() // 1_000_000}")
+    try:
+        for suffix in ("-journal", "-wal", "-shm", ""):
+            with contextlib.suppress(FileNotFoundError):
+                Path(f"{database}{suffix}").replace(f"{aside}{suffix}")
+    except OSError as error:
+        raise mendable_from_os(error, f"The damaged {database.name} was not set aside.") from error
+    return aside
 
 
 def why(error: sqlite3.Error, cause: str, next_step: str) -> tuple[str, str]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from pathlib import Path
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable
 from reverie.files.directory import ensure_private
-from reverie.files.sqlite import use_wal, why
+from reverie.files.sqlite import set_aside, use_kept_journal, why
 
 _log = logging.getLogger("reverie.history")
 
@@ -89,8 +88,7 @@ class ActorLog:
             self._insert(rows)
         except _DamagedError:
             # A damaged log must not keep people from saving; what it knew stays beside the new one.
-            aside = self._database.with_name(f"{self._database.name}.damaged-{time.time_ns() // 1_000_000}")
-            self._database.replace(aside)
+            aside = set_aside(self._database)
             _log.warning("the log of who wrote what was damaged and is set aside as %s", aside.name)
             self._insert(rows)
 
@@ -142,8 +140,7 @@ class ActorLog:
     def _connected(self) -> Iterator[sqlite3.Connection]:
         try:
             with contextlib.closing(sqlite3.connect(self._database, timeout=_BUSY_TIMEOUT_S)) as connection:
-                use_wal(connection)
-                # After a power loss an unsynced row only makes our own write look like an outside one.
+                use_kept_journal(connection)
                 connection.execute("PRAGMA synchronous=NORMAL")
                 connection.executescript(_SCHEMA)
                 with connection:

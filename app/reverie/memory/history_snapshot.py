@@ -85,8 +85,7 @@ class Snapshot:
 
     def remember(self) -> None:
         """Bring the stat cache up to date; only once everything it names is durable."""
-        for root, old, new in self._rows:
-            self._cache.update(root, old, new)
+        self._cache.update(self._rows)
 
     def _scanner(self, source: SnapshotSource, known: dict[str, Remembered]) -> Scanner:
         """`known` collects what the stat cache says about the part that is looked at."""

@@ -4,9 +4,10 @@ A row is trusted only if size, both times and inode are still the same and the f
 `RACY_NS` when it was read: a file changed again within the granularity of its own time stamp would look
 unchanged (git calls this racily clean).
 
-It is a cache. A damaged, foreign or older database is thrown away and built anew, which costs one full read.
-It lies inside the repository directory, so that both are set aside together. Used under the commit lock, one
-connection per snapshot.
+It is a cache, and not synced: each row is a fact of its own, whichever of them a power failure leaves. A
+damaged, foreign or older database is thrown away and built anew, which costs one full read. It lies inside
+the repository directory, so that both are set aside together. Used under the commit lock, one connection per
+snapshot.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
+
+from reverie.files.sqlite import use_kept_journal
 
 # FAT counts times in two seconds, the coarsest of the file systems in use.
 RACY_NS = 2_000_000_000
@@ -93,14 +96,17 @@ class StatCache:
             self._connection = self._start_anew()
             return {}
 
-    def update(self, root: str, old: Mapping[str, Remembered], new: Mapping[str, Remembered]) -> None:
-        """Turn what `under` gave for some part of `root` into `new`."""
-        gone = [(root, _encode(rel)) for rel in old if rel not in new]
-        changed = [
-            (root, _encode(rel), _stamp_text(row.stamp), row.read_ns, row.blob)
-            for rel, row in new.items()
-            if old.get(rel) != row
-        ]
+    def update(self, rows: Iterable[tuple[str, Mapping[str, Remembered], Mapping[str, Remembered]]]) -> None:
+        """Turn what `under` gave for some part of a root into something else: root, old and new of each."""
+        gone: list[tuple[str, bytes]] = []
+        changed: list[tuple[str, bytes, str, int, bytes]] = []
+        for root, old, new in rows:
+            gone += ((root, _encode(rel)) for rel in old if rel not in new)
+            changed += (
+                (root, _encode(rel), _stamp_text(row.stamp), row.read_ns, row.blob)
+                for rel, row in new.items()
+                if old.get(rel) != row
+            )
         if not gone and not changed:
             return
         try:
@@ -140,9 +146,8 @@ class StatCache:
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._database, timeout=10, isolation_level=None)
         try:
-            # Sound after a kill or a power loss. Who comes next finds the journal there: the commit lock lets
-            # one in at a time, and to make and remove what WAL needs takes longer than all else here.
-            connection.execute("PRAGMA journal_mode = PERSIST")
+            use_kept_journal(connection)
+            connection.execute("PRAGMA synchronous = OFF")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version not in (0, _VERSION):
                 raise sqlite3.DatabaseError("a stat cache of another version")

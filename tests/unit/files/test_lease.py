@@ -217,13 +217,55 @@ def test_release_is_idempotent_ends_the_thread_and_frees_only_its_own(database: 
         assert other.renew()
 
 
-def test_a_damaged_database_is_unavailable_with_advice(database: Path) -> None:
+def test_a_damaged_database_is_set_aside_by_who_wants_a_lease_and_told_to_who_only_looks(
+    database: Path, expect_log: Callable[..., None]
+) -> None:
+    expect_log("was damaged and is set aside", logger="reverie.files")
+    damaged = b"this is no database, and long enough to be seen as none" * 50
     database.parent.mkdir()
-    database.write_bytes(b"this is no database, and long enough to be seen as none" * 50)
+    database.write_bytes(damaged)
+    leases = Leases(database)
     with pytest.raises(Unavailable, match="delete that file"):
-        Leases(database).acquire("dream", purpose="x")
-    with pytest.raises(Unavailable):
-        Leases(database).holder("dream")
+        leases.holder("dream")
+    with leases.acquire("dream", purpose="x"):
+        assert leases.holder("dream") is not None
+    (aside,) = database.parent.glob("*.damaged-*")
+    assert aside.read_bytes() == damaged
+
+
+def test_who_held_a_lease_in_a_database_that_was_set_aside_learns_that_it_is_lost(
+    database: Path, expect_log: Callable[..., None]
+) -> None:
+    expect_log("was damaged and is set aside", logger="reverie.files")
+    leases = Leases(database)
+    with leases.acquire("dream", purpose="x") as first:
+        database.write_bytes(b"what a power failure left" * 400)
+        with leases.acquire("dream", purpose="y") as second:
+            assert not first.renew()
+            assert first.lost.is_set()
+            assert second.renew()
+
+
+def test_beside_an_older_version_that_keeps_the_database_open_in_its_way_both_are_kept_apart(
+    database: Path,
+) -> None:
+    leases = Leases(database)
+    leases.acquire("other", purpose="x").release()
+    older = sqlite3.connect(database, isolation_level=None)
+    try:
+        assert older.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+        row = ("dream", "token", this_process().pid, this_process().started, this_process().boot, "a", 0)
+        forever = 2**53
+        older.execute("INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, forever))
+        with pytest.raises(LeaseHeld):
+            leases.acquire("dream", purpose="mine")
+        with leases.acquire("sweep", purpose="mine"):
+            assert older.execute("SELECT count(*) FROM leases").fetchone() == (2,)
+    finally:
+        older.close()
+    with pytest.raises(LeaseHeld):
+        leases.acquire("dream", purpose="mine")
+    assert not database.with_name(f"{database.name}-wal").exists()
 
 
 def test_a_database_that_stays_locked_is_busy(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
