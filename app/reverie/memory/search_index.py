@@ -206,14 +206,15 @@ class _Finder:
 
     def _best(self, ids: Sequence[int], relevance: Relevance) -> list[Row]:
         """Rows among which the best are: how old a note is makes up for so much only, and to look up each of
-        a thousand is dear."""
+        a thousand is dear, so of many as good the last indexed are looked at."""
         count = self._limits.count
         ordered = sorted(ids, key=lambda id_: -relevance.get(id_, 0.0))
         rows = self._rows(ordered[: 2 * count])
         rest = ordered[2 * count :]
         if rest and len(rows) >= count:
             last = sorted((score for score, _row in self._scored(rows, relevance)), reverse=True)[count - 1]
-            rest = [id_ for id_ in rest if relevance.get(id_, 0.0) + _FRESH >= last]
+            near = (id_ for id_ in rest if relevance.get(id_, 0.0) + _FRESH >= last)
+            rest = sorted(near, reverse=True)[:_CANDIDATES]
         return [*rows, *self._rows(rest)] if rest else rows
 
     def _rows(self, ids: Sequence[int]) -> list[Row]:
