@@ -15,7 +15,6 @@ from __future__ import annotations
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -195,8 +194,7 @@ class CodexHome(PlainHome):
         except FileNotFoundError:
             return source
         subagent = "sub-agent" if "subagent" in head.source else ""
-        return replace(
-            source,
+        return source._replace(
             title=source.title or " ".join(head.first_prompt.split())[:200],
             project_path=source.project_path or head.cwd or None,
             state=source.state or subagent,

@@ -12,8 +12,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from reverie.errors import Unavailable
 from reverie.homes import claude_names, codex_names, loki_names, mux, mux_location
@@ -21,16 +21,14 @@ from reverie.homes.base import Home
 from reverie.homes.reading import is_directory
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(NamedTuple):
     """Whose homes these are: the environment that the agents run in, and the home directory."""
 
     env: Mapping[str, str]
     home_dir: Path
 
 
-@dataclass(frozen=True, slots=True)
-class HomeKind:
+class HomeKind(NamedTuple):
     """One agent: how to recognise its home, how to open it, and where its homes usually are: `roots` those
     that exist, `places` all where one may be, without asking the disk. `open` is given
     the directory that may hold copies and what was found out (made on first use), None to do without; and
@@ -43,8 +41,7 @@ class HomeKind:
     places: Callable[[Mapping[str, str], Path], tuple[Path, ...]] = lambda _env, _home_dir: ()
 
 
-@dataclass(frozen=True, slots=True)
-class FoundHome:
+class FoundHome(NamedTuple):
     """A home that exists on this machine and can be opened. `of_project`: it lies in a project, and is of
     that one alone."""
 

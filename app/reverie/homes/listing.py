@@ -6,15 +6,13 @@ Threading: immutable, so any thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(NamedTuple):
     """One workspace as the home lists it. `project_paths` has 0, 1 or more entries; `bucket` is where it is
     listed; `sub_project` is the part of the bucket's project it works in."""
 
@@ -30,8 +28,7 @@ class Workspace:
     sub_project: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """One project bucket with its workspaces (those of sub-projects merged in), in the home's own order."""
 
     path: str
@@ -39,8 +36,7 @@ class Project:
     workspaces: tuple[Workspace, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A transcript that one may open. `title` empty: not known without reading it. `updated_at` (UTC ms) and
     `size` (bytes) are as the directory says; `state`: what is special about it in a few words; `under`: the
     id of the one it was a part of, empty for none."""
@@ -57,8 +53,7 @@ class Source:
     under: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Companion:
+class Companion(NamedTuple):
     """A file the agent loads beside its memories: shown and editable, never touched by a dream. It may lie
     outside of the home. `note` is a sentence on when the agent loads it; empty for always. `read_only`: why
     it is only shown, as a sentence; empty for one that may be edited."""
@@ -71,8 +66,7 @@ class Companion:
     read_only: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Orphan:
+class Orphan(NamedTuple):
     """A store that no project or workspace of the home points at."""
 
     kind: Literal["project", "workspace", "older-layout"]
@@ -81,8 +75,7 @@ class Orphan:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class LostStore:
+class LostStore(NamedTuple):
     """A store that nobody works on any more, with all that the home knows of it.
 
     `missing-project`: the home lists its project, whose directory is not there now; the other kinds are those
@@ -107,8 +100,7 @@ class LostStore:
     checkouts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedPlace:
+class WatchedPlace(NamedTuple):
     """Entries directly inside one directory whose changes matter: those named, or all. Below the memory roots
     everything matters; those come from `Home.roots` and are not repeated here. Nothing here need exist."""
 
@@ -116,8 +108,7 @@ class WatchedPlace:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPlace:
+class SessionPlace(NamedTuple):
     """Where the transcript of one workspace lies: `files` inside `directory`, the one that grows last."""
 
     workspace_id: str
@@ -125,14 +116,13 @@ class SessionPlace:
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HomeContents:
+class HomeContents(NamedTuple):
     """What a home lists: read in one go, so that it is consistent in itself. `problems` are sentences on what
     was skipped and why (one bad entry never hides the others)."""
 
     projects: tuple[Project, ...]
     orphans: tuple[Orphan, ...] = ()
-    problems: tuple[str, ...] = field(default=())
+    problems: tuple[str, ...] = ()
 
     def workspaces(self) -> tuple[Workspace, ...]:
         """The workspaces of all projects."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,7 +169,7 @@ class PlainHome:
         return project_path
 
     def source_told(self, source: Source) -> Source:
-        return replace(source, title=self.source_title(source))
+        return source._replace(title=self.source_title(source))
 
     def _require_available(self) -> None:
         if not self.available():

@@ -46,8 +46,7 @@ class MemoryFile(NamedTuple):
     unseen_reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """Usage by relative path, and which path each logical key stands for."""
 
     rels: Mapping[str, str]

@@ -186,7 +186,7 @@ class OrphanDesk:
                 remembered[home.scope_root(context, Scope.PROJECT).directory] = path
         for store in stores:
             path = "" if store.former_path else remembered.get(store.directory, "")
-            yield replace(store, former_path=path, name=Path(path).name) if path else store
+            yield store._replace(former_path=path, name=Path(path).name) if path else store
 
     def _projects(self, known: Mapping[str, Identity], check: Callable[[], None]) -> tuple[LiveProject, ...]:
         projects = []

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,7 +97,7 @@ def run_window(
             remembered = read_remembered(profile) if screenshot is None else Remembered()
             if not homes and not demo and remembered.home and is_or_may_be(remembered.home):
                 place = Path(remembered.home), workspace_id or remembered.workspace
-                beginning = replace(beginning, homes=place[:1], workspace=place[1], and_found=True)
+                beginning = beginning._replace(homes=place[:1], workspace=place[1], and_found=True)
             try:
                 return _run(application, profile, clock, beginning, screenshot, instance, remembered, logged)
             finally:

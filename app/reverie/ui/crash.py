@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import platform
 import re
 import sys
 import threading
@@ -181,6 +180,8 @@ class CrashReporter(QObject):
 
 def diagnostics(text: str, records: RecentRecords) -> str:
     """What may be copied and sent: see the module."""
+    import platform
+
     from reverie import __version__
     from reverie.text.redact import redact
 

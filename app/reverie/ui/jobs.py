@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
@@ -72,16 +72,14 @@ class JobControl:
             raise JobCancelled
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Job:
+class _Job(NamedTuple):
     id: int
     name: str
     work: Callable[[JobControl], Any]
     control: JobControl
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Outcome:
+class _Outcome(NamedTuple):
     id: int
     kind: Kind
     value: Any
@@ -285,8 +283,7 @@ class Lane(QObject):
             self.busy_changed.emit(False)
 
 
-@dataclass(frozen=True, slots=True)
-class Lanes:
+class Lanes(NamedTuple):
     """The threads of one window."""
 
     scan: Lane

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QTimer, Signal, Slot
@@ -203,7 +202,7 @@ class MainWindow(WindowDeeds):
     @Slot(object)
     def take_wish(self, wish: Wish) -> None:
         """Another start of the program was asked to open this, and handed it over."""
-        self._beginning = replace(self._beginning, workspace=wish.workspace)
+        self._beginning = self._beginning._replace(workspace=wish.workspace)
         if wish.demo:
             self.open_demo()
         for path in wish.homes:

@@ -3,11 +3,10 @@ what draws it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class RowLook:
+class RowLook(NamedTuple):
     """Everything a painter needs of a row, in one call across the language border. Texts are safe to draw.
 
     `lock` is the sign of what is not for editing. `use` is right-aligned; with `has_use` its room is kept on

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
@@ -37,16 +36,14 @@ def shared(previous: Node | None, key: str, data: Any, children: tuple[Node, ...
     return Node(key, data, children)
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(NamedTuple):
     """Rows first..last go."""
 
     first: int
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(NamedTuple):
     """New rows at `row`: positions source_first..source_last of the target list."""
 
     row: int
@@ -54,8 +51,7 @@ class Insert:
     source_last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """One row goes to stand before `before`, counted before the move (Qt's rule). Never a move to its own
     place."""
 

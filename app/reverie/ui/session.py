@@ -17,7 +17,7 @@ everything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -331,7 +331,7 @@ class HomeSession(QObject):
     def also_show(self, paths: Iterable[str]) -> None:
         """While only what changed is shown, these stay too."""
         if self.arrangement.only_changed:
-            self.arrangement = replace(self.arrangement, also=self.arrangement.also | frozenset(paths))
+            self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 
     @Slot()
     def look_again(self) -> None:
@@ -361,7 +361,7 @@ class HomeSession(QObject):
 
     def mark_seen(self) -> None:
         """Everything of this home that stands now counts as seen."""
-        self.arrangement = replace(self.arrangement, also=frozenset())
+        self.arrangement = self.arrangement._replace(also=frozenset())
         if self.context is not None:
             self.keeper.mark_seen(self.context)
 

@@ -7,7 +7,6 @@ that Qt could take for markup (tool tips) goes through `as_tooltip`.
 
 from __future__ import annotations
 
-import html
 import unicodedata
 
 # Joiners change how letters of real scripts connect; they neither hide nor reorder text.
@@ -32,6 +31,8 @@ def visible_lines(text: str) -> str:
 
 def as_tooltip(*lines: str) -> str:
     """Plain lines as a tool tip that wraps and that Qt cannot read as markup of their own."""
+    import html
+
     shown = "<br>".join(html.escape(visible_lines(line)).replace("\n", "<br>") for line in lines if line)
     return f"<qt>{shown}</qt>" if shown else ""
 

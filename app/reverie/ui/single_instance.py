@@ -17,9 +17,8 @@ import os
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QLockFile, QObject, Signal, Slot
 
@@ -37,8 +36,7 @@ _LARGEST = 65_536
 _ACTIVATION = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """What a start was asked to open. `token`: lets the first one come to the front where the desktop asks
     for leave."""
 

@@ -10,8 +10,8 @@ Threading: GUI thread (QPalette), but `contrast` and `readable` are plain arithm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
@@ -34,8 +34,7 @@ _RED = QColor(200, 50, 45)
 _VIOLET = QColor(130, 80, 200)
 
 
-@dataclass(frozen=True)
-class Theme:
+class Theme(NamedTuple):
     """Colours by what they mean. `*_back` are backgrounds on which the palette's text stays readable."""
 
     dark: bool

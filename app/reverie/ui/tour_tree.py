@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.ui import words
 from reverie.ui.main_window import MainWindow
+from reverie.ui.memory.tree_nodes import FileData, FolderData
 from reverie.ui.theme import dark_palette
 
 Picture = Callable[[str, QWidget | None], None]
@@ -69,7 +70,7 @@ def _dialogs(window: MainWindow, picture: Picture, wait: Wait, light: QPalette) 
     from reverie.ui.memory.move_dialog import MoveDialog
 
     tab, session = window.tab, window.session
-    paths = [data.path for data in tab.selected_rows() if hasattr(data, "path")]
+    paths = [data.path for data in tab.selected_rows() if isinstance(data, FileData | FolderData)]
     folders = {scope: ["api", "archive"] for scope in Scope}
     move = MoveDialog(paths, folders, tab.model.is_taken, window)
     move.folder.setEditText("archive")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,7 @@ class Window:
     theme: str = "system"
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(NamedTuple):
     """What to open first. Without homes: those that are found; with `and_found` those as well. `demo` is
     where the demo copy may be put. `helper`: heavy work is done by a process of its own."""
 

@@ -148,9 +148,8 @@ def test_a_scope_whose_directory_goes_meanwhile_is_no_mass_deletion(parts: HomeP
     assert not any(name.startswith("memory/global/") for name in state(parts))
 
 
-def test_a_database_of_leases_that_is_none_refuses_with_a_reason(parts: HomeParts) -> None:
-    parts.profile.ensure(parts.profile.state)
-    parts.profile.leases_database.write_bytes(b"no database" * 1000)
+def test_a_database_of_leases_that_cannot_be_opened_refuses_with_a_reason(parts: HomeParts) -> None:
+    parts.profile.leases_database.mkdir(parents=True)
     result = dream(parts)
     assert (result.outcome, result.reason) == ("skipped", "unavailable")
 

@@ -33,8 +33,7 @@ class Listed(Protocol):
 SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeData:
+class ScopeData(NamedTuple):
     """A scope root. `reason` says why it is not available; empty when it is."""
 
     scope: Scope
@@ -43,8 +42,7 @@ class ScopeData:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FolderData:
+class FolderData(NamedTuple):
     """A folder of a scope. `notes`: how many memories lie in it, at any depth."""
 
     scope: Scope
@@ -78,15 +76,13 @@ class FileData(NamedTuple):
         return f"{ROOT}/{self.scope.value}/{self.file.rel}"
 
 
-@dataclass(frozen=True, slots=True)
-class CompanionData:
+class CompanionData(NamedTuple):
     """A file that the agent loads beside its memories."""
 
     companion: Companion
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeData:
+class NoticeData(NamedTuple):
     """A row that only says something."""
 
     kind: Literal["unavailable", "empty", "unchanged"]
@@ -112,8 +108,7 @@ SortKey = Literal["name", "recent", "use", "size"]
 SORT_KEYS: tuple[SortKey, ...] = ("name", "recent", "use", "size")
 
 
-@dataclass(frozen=True, slots=True)
-class Arrangement:
+class Arrangement(NamedTuple):
     """How the files of a folder are ordered, and which are shown. `only_changed`: those with the badge, and
     the memory paths in `also`, so that nothing goes from under the eyes of who looks at it."""
 
@@ -128,8 +123,7 @@ class Arrangement:
         return sorted(files, key=_MOST_FIRST[self.sort])
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """What a tree was built of, for a later one to be compared with."""
 
     scopes: Mapping[Scope, ScopeListing]

@@ -6,7 +6,6 @@ its actions. The choice belongs to the window, not to a home: the next session g
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -58,7 +57,7 @@ class TreeOrder(QObject):
         """Anything but a known key is passed over: it may come from an older window's memory."""
         for known in SORT_KEYS:
             if known == key:
-                self._choose(replace(self.arrangement, sort=known))
+                self._choose(self.arrangement._replace(sort=known))
 
     @property
     def only_changed(self) -> bool:
@@ -66,7 +65,7 @@ class TreeOrder(QObject):
 
     @only_changed.setter
     def only_changed(self, on: bool) -> None:
-        self._choose(replace(self.arrangement, only_changed=on))
+        self._choose(self.arrangement._replace(only_changed=on))
 
     @Slot()
     def by_name(self) -> None:

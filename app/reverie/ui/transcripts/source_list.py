@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import (
@@ -109,8 +108,7 @@ class SourceModel(QAbstractTableModel):
         told = self._told.get(source.id)
         if told is None:
             return source
-        return replace(
-            source,
+        return source._replace(
             title=source.title or told.title,
             project_path=source.project_path or told.project_path,
             state=source.state or told.state,
