@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEventLoop, QTimer
 
 from benchmarks.homes import make_home
 from helpers.model_runs import write_settings
@@ -20,9 +22,9 @@ from reverie.profile import Profile
 from reverie.ui.app import make_application
 from reverie.ui.icons import Icons
 from reverie.ui.main_window import Beginning, MainWindow
-from reverie.ui.settle import is_loaded, wait_for
+from reverie.ui.settle import is_loaded
 
-CHANGES = 60
+CHANGES = 200
 STORM = 10_000
 QUIET_S = 0.15
 WORKSPACE = "a1f3c9e2b7"
@@ -39,9 +41,11 @@ for path in itertools.islice(itertools.cycle(notes), count):
         pass  # the dream took it away
 """
 
-# The same heartbeat in a process that does nothing else: what it misses is the machine's doing.
+# The same heartbeat in a process that does nothing else: what it misses is the machine's doing. It tells each
+# beat that came late, in seconds of the clock that all processes share.
+_LATE_S = 0.004
 _IDLE = """
-import sys, threading
+import json, sys, threading
 sys.path.insert(0, sys.argv[1])
 from PySide6.QtCore import QCoreApplication
 from benchmarks.window import Heartbeat
@@ -50,7 +54,7 @@ heart = Heartbeat()
 heart.start()
 threading.Thread(target=lambda: (sys.stdin.read(), application.quit())).start()
 application.exec()
-print(max(heart.gaps), sorted(heart.gaps)[int(len(heart.gaps) * 0.99)])
+print(json.dumps([gap for gap in heart.gaps if gap[1] - gap[0] > float(sys.argv[2])]))
 """
 
 
@@ -59,7 +63,8 @@ class Heartbeat:
     thread."""
 
     def __init__(self) -> None:
-        self.gaps: list[float] = []
+        # When the last beat was and when the next, in seconds.
+        self.gaps: list[tuple[float, float]] = []
         self._last = time.perf_counter()
         self._timer = QTimer()
         self._timer.setInterval(1)
@@ -75,8 +80,40 @@ class Heartbeat:
 
     def _beat(self) -> None:
         now = time.perf_counter()
-        self.gaps.append(now - self._last)
+        self.gaps.append((self._last, now))
         self._last = now
+
+
+class Until(QEventLoop):
+    """The event loop as the program runs it, until a condition holds; no pause of ours keeps it from an
+    event, as `settle.wait_for` would."""
+
+    _LOOK_MS = 5
+
+    def __init__(self, condition: Callable[[], bool], limit_ms: int) -> None:
+        super().__init__()
+        self._condition = condition
+        self._deadline = time.monotonic() + limit_ms / 1000
+        self._holds = False
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._look)
+
+    def run(self) -> bool:
+        """Whether the condition came to hold in time."""
+        self._timer.start(self._LOOK_MS)
+        self.exec()
+        return self._holds
+
+    def _look(self) -> None:
+        self._holds = self._condition()
+        if self._holds or time.monotonic() > self._deadline:
+            self._timer.stop()
+            self.quit()
+
+
+def run_until(condition: Callable[[], bool], limit_ms: int) -> bool:
+    """Run the event loop until `condition` holds; False when the time is up."""
+    return Until(condition, limit_ms).run()
 
 
 def measure(directory: Path, notes: int, *, storm: bool) -> list[str]:
@@ -89,8 +126,8 @@ def measure(directory: Path, notes: int, *, storm: bool) -> list[str]:
     window.show()
     window.start()
     try:
-        assert wait_for(lambda: is_loaded(window) and window.is_watching, 120_000)
-        wait_for(lambda: not any(lane.busy for lane in window.lanes.all()), 300_000)
+        assert run_until(lambda: is_loaded(window) and window.is_watching, 120_000)
+        run_until(lambda: not any(lane.busy for lane in window.lanes.all()), 300_000)
         return _blocks(window, directory / "home", store) if storm else [_latency(window, store, notes)]
     finally:
         window.shut_down()
@@ -114,15 +151,15 @@ def _latency(window: MainWindow, store: Path, notes: int) -> str:
         temporary.write_text(f"---\ndescription: change {number}\n---\n{'x' * number}\n")
         started = time.perf_counter()
         os.replace(temporary, target)  # noqa: PTH105 - the plain call is what agents do
-        if wait_for(lambda: bool(painted), 5_000):
+        if run_until(lambda: bool(painted), 5_000):
             times.append(painted[-1] - started - QUIET_S)
-        wait_for(lambda: not any(lane.busy for lane in window.lanes.all()), 5_000)
+        run_until(lambda: not any(lane.busy for lane in window.lanes.all()), 5_000)
     window.session.tree_changed.disconnect(on_tree)
     times.sort()
     return (
         f"one changed file among {notes:,}, replace() to painted above the quiet time: "
-        f"median {statistics.median(times) * 1000:.0f} ms, worst of {len(times)} {times[-1] * 1000:.0f} ms "
-        "(budget p99 150 ms)"
+        f"median {statistics.median(times) * 1000:.0f} ms, p99 {times[int(len(times) * 0.99)] * 1000:.0f} ms "
+        f"(budget 150 ms), worst of {len(times)} {times[-1] * 1000:.0f} ms"
     )
 
 
@@ -131,25 +168,35 @@ def _blocks(window: MainWindow, home: Path, store: Path) -> list[str]:
     heart = Heartbeat()
     tests = str(Path(__file__).parent.parent)
     idle = subprocess.Popen(
-        [sys.executable, "-c", _IDLE, tests], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _IDLE, tests, str(_LATE_S)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     heart.start()
     storm = subprocess.Popen([sys.executable, "-c", _STORM, str(store), str(STORM)])
-    wait_for(lambda: window.tab.footer.button.isEnabled(), 5_000)
+    run_until(lambda: window.tab.footer.button.isEnabled(), 5_000)
     window.tab.footer.button.click()
-    wait_for(lambda: storm.poll() is not None and not window.tab.dreams.jobs.running, 300_000)
+    run_until(lambda: storm.poll() is not None and not window.tab.dreams.jobs.running, 300_000)
     assert storm.wait(60) == 0
-    wait_for(lambda: not any(lane.busy for lane in window.lanes.all()), 60_000)
+    run_until(lambda: not any(lane.busy for lane in window.lanes.all()), 60_000)
     heart.stop()
-    longest, often = (float(word) * 1000 for word in idle.communicate("")[0].split())
-    gaps = sorted(heart.gaps)
-    p99 = gaps[int(len(gaps) * 0.99)]
+    machine = [(start, end) for start, end in json.loads(idle.communicate("")[0])]
+    gaps = sorted(end - start for start, end in heart.gaps)
+    ours = max(end - start - _overlap(start, end, machine) for start, end in heart.gaps)
+    withheld = max((end - start for start, end in machine), default=0.0)
     outcome = window.tab.dreams.last_outcome
     return [
         f"GUI thread while {STORM:,} changes arrive and a dream runs ({outcome}, {home.name}): longest block "
-        f"{gaps[-1] * 1000:.0f} ms (budget 50), p99 {p99 * 1000:.1f} ms (budget 16), {len(gaps):,} beats; an "
-        f"idle process beside it: {longest:.0f} ms, p99 {often:.1f} ms"
+        f"{ours * 1000:.0f} ms (budget 50), p99 {gaps[int(len(gaps) * 0.99)] * 1000:.1f} ms (budget 16), "
+        f"{len(gaps):,} beats; with the time in which an idle process beside it did not come to its turn "
+        f"either, of up to {withheld * 1000:.0f} ms: {gaps[-1] * 1000:.0f} ms"
     ]
+
+
+def _overlap(start: float, end: float, others: Sequence[tuple[float, float]]) -> float:
+    """How many seconds of the time from `start` to `end` lie in one of the others, which do not overlap."""
+    return sum(max(0.0, min(end, last) - max(start, first)) for first, last in others)
 
 
 def cancel_times(directory: Path, rounds: int = 15) -> list[float]:
@@ -165,7 +212,7 @@ def cancel_times(directory: Path, rounds: int = 15) -> list[float]:
         window.show()
         window.start()
         try:
-            assert wait_for(lambda: is_loaded(window) and window.is_watching, 60_000)
+            assert run_until(lambda: is_loaded(window) and window.is_watching, 60_000)
             return [_cancel_time(window, server, number) for number in range(1, rounds + 1)]
         finally:
             window.shut_down()
@@ -174,10 +221,10 @@ def cancel_times(directory: Path, rounds: int = 15) -> list[float]:
 
 def _cancel_time(window: MainWindow, server: ModelServer, number: int) -> float:
     button = window.tab.footer.button
-    assert wait_for(button.isEnabled, 10_000)
+    assert run_until(button.isEnabled, 10_000)
     button.click()
-    assert wait_for(lambda: len(server.requests) == number, 10_000)
+    assert run_until(lambda: len(server.requests) == number, 10_000)
     started = time.perf_counter()
     window.actions_["dream.cancel"].trigger()
-    assert wait_for(lambda: button.isEnabled() and server.open_questions == 0, 10_000)
+    assert run_until(lambda: button.isEnabled() and server.open_questions == 0, 10_000)
     return time.perf_counter() - started

@@ -25,13 +25,16 @@ from reverie.log_level import wanted_level
 from reverie.profile import Profile
 
 _LEAVE_S = 1.5
-_NICENESS = 5
+_NICENESS = 10
 
 
 def main() -> int:
     """Serve until the input ends."""
+    # The window, which a person looks at, comes first.
     with contextlib.suppress(OSError, AttributeError):
-        os.nice(_NICENESS)  # the window, which a person looks at, comes first
+        os.nice(_NICENESS)
+    with contextlib.suppress(OSError, AttributeError):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     # A Ctrl+C in the terminal is the window's to handle.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     own = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

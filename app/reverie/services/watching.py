@@ -6,6 +6,7 @@ Threading: blocks on disk; any thread but the GUI's. Failure: `MendableError`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,36 +47,42 @@ def relevant(parts: HomeParts, context: ScopeContext, changes: Changes) -> Relev
     """Which views of a context a set of changes touches; a rescan touches all."""
     if changes.rescan:
         return Relevance(True, True, True, True, True, True)
-    home, runs_directory = parts.home, parts.profile.runs(parts.home_id)
-    roots = [root.directory for root in roots_of(home, context)]
-    companions = {companion.path for companion in home.companions(context)}
-    own_traces, dumps = parts.profile.traces(parts.home_id), home.dump_places()
-    dumped = {directory for _workspace, directory in dumps.directories} if dumps is not None else set()
+    # By text: paths take themselves apart to be compared, and when much changes at once there are thousands.
+    home, runs_directory = parts.home, os.fspath(parts.profile.runs(parts.home_id))
+    roots = _texts(root.directory for root in roots_of(home, context))
+    companions = _texts(companion.path for companion in home.companions(context))
+    own_traces, dumps = os.fspath(parts.profile.traces(parts.home_id)), home.dump_places()
+    dumped = _texts(directory for _workspace, directory in dumps.directories) if dumps is not None else set()
     said = parts.profile.activity(parts.home_id)
-    coverage, usage = home.coverage_sidecar, home.usage_sidecar
+    activities = _texts((said, said.parent))
+    coverages = _texts(filter(None, [home.coverage_sidecar]))
+    usages = _texts(filter(None, [home.usage_sidecar]))
     tree = status = runs = contents = traces = activity = False
-    for path in changes.paths:
-        if path == coverage or (path.name.startswith(".") and path.parent in roots):
+    for path in map(os.fspath, changes.paths):
+        parent, _, name = path.rpartition(os.sep)
+        if path in coverages or (name.startswith(".") and parent in roots):
             # Of a hidden name in a root nobody hears but for the agent's lock, which the footer tells of.
             status = True
-        elif path == usage or path in companions or any(_is_in(path, root) for root in roots):
+        elif path in usages or path in companions or any(_is_in(path, root) for root in roots):
             tree = True
         elif _is_in(path, runs_directory):
             runs = status = True
-        elif _is_in(path, own_traces) or path.parent in dumped:
+        elif _is_in(path, own_traces) or parent in dumped:
             traces = True
-        elif path in (said, said.parent):
+        elif path in activities:
             activity = True
         else:
             # A directory of dumps that was not there before is watched from now on.
-            traces = traces or (dumps is not None and _is_in(path, dumps.root))
+            traces = traces or (dumps is not None and _is_in(path, os.fspath(dumps.root)))
             # Where an agent keeps books of its own jobs, the footer tells of them.
             contents = status = True
             tree = tree or any(_is_in(root, path) for root in roots)
     return Relevance(tree, status, runs, contents, traces, activity)
 
 
-def _is_in(path: Path, directory: Path) -> bool:
-    # By text: `parents` makes a path of each level, for thousands of paths when much changes at once.
-    text, base = os.fspath(path), os.fspath(directory)
-    return text.startswith(base) and (len(text) == len(base) or text[len(base)] == os.sep)
+def _texts(paths: Iterable[Path]) -> set[str]:
+    return {os.fspath(path) for path in paths}
+
+
+def _is_in(path: str, directory: str) -> bool:
+    return path.startswith(directory) and (len(path) == len(directory) or path[len(directory)] == os.sep)

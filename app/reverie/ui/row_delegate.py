@@ -17,6 +17,9 @@ from reverie.ui.theme import GAP, SIGN_CONTRAST, UNIT, dimmed, readable, tabular
 _SIGN = 16
 _WIDE = 330
 _NARROWEST_DETAIL = 48
+# Put together once: for each row that takes longer than to draw a word.
+_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+_RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 
 # The role under which a model hands over a `RowLook`.
 ROW_ROLE = int(Qt.ItemDataRole.UserRole) + 100
@@ -69,9 +72,9 @@ class RowDelegate(QStyledItemDelegate):
         painter.setPen(colours.name)
         # A file's name is told by its end as well; a sentence (without a sign) is not.
         mode = Qt.TextElideMode.ElideMiddle if look.icon else Qt.TextElideMode.ElideRight
-        name = metrics.elidedText(look.name, mode, area.width())
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, name)
-        area.setLeft(area.left() + metrics.horizontalAdvance(name) + GAP + 2)
+        name, width = _fitted(metrics, look.name, mode, area.width())
+        painter.drawText(area, _LEFT, name)
+        area.setLeft(area.left() + width + GAP + 2)
         if look.modified:
             area.setLeft(self._draw_dot(painter, area, colours.warn) + GAP)
         if look.detail and area.width() >= _NARROWEST_DETAIL:
@@ -80,7 +83,7 @@ class RowDelegate(QStyledItemDelegate):
             text = QFontMetrics(option.font).elidedText(
                 look.detail, Qt.TextElideMode.ElideRight, area.width()
             )
-            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
+            painter.drawText(area, _LEFT, text)
 
     def _draw_marks(
         self,
@@ -99,7 +102,7 @@ class RowDelegate(QStyledItemDelegate):
                 painter.setFont(tabular(option.font))
                 painter.setPen(colours.dim)
                 slot = QRect(right - width, area.top(), width, area.height())
-                painter.drawText(slot, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, look.use)
+                painter.drawText(slot, _RIGHT, look.use)
             right -= width + GAP
         for shown, name, colour in (
             (look.pinned, "pin", colours.accent),
@@ -129,6 +132,15 @@ class RowDelegate(QStyledItemDelegate):
         if key not in self._use_width:
             self._use_width[key] = QFontMetrics(tabular(font)).horizontalAdvance("99× · 59 min")
         return self._use_width[key]
+
+
+def _fitted(metrics: QFontMetrics, text: str, mode: Qt.TextElideMode, room: int) -> tuple[str, int]:
+    """The text, shortened where it must be, and its width."""
+    width = metrics.horizontalAdvance(text)
+    if width <= room:
+        return text, width
+    text = metrics.elidedText(text, mode, room)
+    return text, metrics.horizontalAdvance(text)
 
 
 def _colours(option: QStyleOptionViewItem, look: RowLook, *, on_window: bool) -> _Colours:
