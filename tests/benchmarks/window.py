@@ -52,6 +52,7 @@ from benchmarks.window import Heartbeat
 application = QCoreApplication([])
 heart = Heartbeat()
 heart.start()
+print("ready", flush=True)
 threading.Thread(target=lambda: (sys.stdin.read(), application.quit())).start()
 application.exec()
 print(json.dumps([gap for gap in heart.gaps if gap[1] - gap[0] > float(sys.argv[2])]))
@@ -173,6 +174,9 @@ def _blocks(window: MainWindow, home: Path, store: Path) -> list[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
+    # Its own start takes a core for a third of a second.
+    assert idle.stdout is not None
+    assert idle.stdout.readline() == "ready\n"
     heart.start()
     storm = subprocess.Popen([sys.executable, "-c", _STORM, str(store), str(STORM)])
     run_until(lambda: window.tab.footer.button.isEnabled(), 5_000)
