@@ -270,6 +270,8 @@ def main(names: list[str]) -> int:
         return 2
     say(f"python {sys.version.split()[0]}, {os.cpu_count()} cores, project {PROJECT}")
     for name in names or PARTS:
+        if hasattr(os, "sync"):
+            os.sync()  # what an earlier part left to be written is not the next one's
         with tempfile.TemporaryDirectory(prefix=f"reverie-bench-{name}-") as directory:
             PARTS[name](Path(directory))
     return 0

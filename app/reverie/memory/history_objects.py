@@ -17,7 +17,7 @@ import os
 import secrets
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
@@ -32,6 +32,7 @@ EXECUTABLE_MODE = 0o100755
 
 # Above these a snapshot becomes a pack. A loose object costs two fsyncs, a pack as many however big it is.
 LOOSE_OBJECTS = 48
+_LOOSE_MODE = 0o444
 LOOSE_BYTES = 8 * 1024 * 1024
 # A pack index has 31-bit offsets before it needs its extension; big snapshots get several packs instead.
 PACK_BYTES = 512 * 1024 * 1024
@@ -141,11 +142,8 @@ class ObjectSink:
         if self._pack is not None:
             self._pack.finish()
             self._pack = None
-        for _, kind, data in self._pending:
-            self._odb.write(_NUMBERS[kind], data)
         if self._pending:
-            # libgit2 syncs the object and its directory, but not the name of a new directory
-            sync_directory(self._objects)
+            _write_loose(self._objects, self._pending)
         self._pending.clear()
 
     def _add_to_pack(self, raw: bytes, kind: Kind, data: bytes) -> None:
@@ -155,6 +153,31 @@ class ObjectSink:
         if self._pack is None:
             self._pack = PackWriter(self._objects / "pack")
         self._pack.add(raw, kind, data)
+
+
+def _write_loose(objects: Path, pending: Sequence[tuple[bytes, Kind, bytes]]) -> None:
+    """Each object as a file of its own. Ours, because libgit2 holds the interpreter while it syncs, and syncs
+    a directory for each object in it, but never the name of a new one."""
+    directories = {objects}
+    for raw, kind, data in pending:
+        name = raw.hex()
+        directory = objects / name[:2]
+        temp = objects / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+        try:
+            with temp.open("xb") as file:
+                file.write(zlib.compress(b"%s %d\0" % (kind.encode(), len(data)) + data, _COMPRESSION))
+                file.flush()
+                os.fsync(file.fileno())
+            temp.chmod(_LOOSE_MODE)
+            directory.mkdir(exist_ok=True)
+            temp.replace(directory / name[2:])
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temp.unlink(missing_ok=True)
+            raise
+        directories.add(directory)
+    for directory in directories:
+        sync_directory(directory)
 
 
 class PackWriter:

@@ -47,7 +47,9 @@ def _pack(repository: Repository, ids: Sequence[str], superseded: Iterable[Path]
     git = libgit2()
     sweep(repository.path)
     sweep(repository.objects / "pack")
-    sweep(repository.objects, "tmp_object_git2_")  # libgit2's name for a loose object in the making
+    sweep(repository.objects)
+    # Left by earlier versions: libgit2's name for a loose object in the making.
+    sweep(repository.objects, "tmp_object_git2_")
     temp = repository.path / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
     (temp / "pack").mkdir(parents=True)
     try:
