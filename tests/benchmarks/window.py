@@ -85,6 +85,23 @@ class Heartbeat:
         self._last = now
 
 
+class IdleProcess:
+    """The heartbeat of a process that does nothing else, beside the one that is measured."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-c", _IDLE, str(Path(__file__).parent.parent), str(_LATE_S)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+        )
+        # Its own start takes a core for a third of a second.
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == "ready\n"
+
+    def late(self) -> list[tuple[float, float]]:
+        """End it; from when to when it did not come to its turn, in seconds of `time.perf_counter`."""
+        return [(start, end) for start, end in json.loads(self._process.communicate("")[0])]
+
+
 class Until(QEventLoop):
     """The event loop as the program runs it, until a condition holds; no pause of ours keeps it from an
     event, as `settle.wait_for` would."""
@@ -145,7 +162,8 @@ def _latency(window: MainWindow, store: Path, notes: int) -> str:
         painted.append(time.perf_counter())
 
     window.session.tree_changed.connect(on_tree)
-    target, times = store / "part-0000/note-000000.md", []
+    target, spans = store / "part-0000/note-000000.md", []
+    idle = IdleProcess()
     for number in range(CHANGES):
         painted.clear()
         temporary = target.with_name(".changing")
@@ -153,30 +171,25 @@ def _latency(window: MainWindow, store: Path, notes: int) -> str:
         started = time.perf_counter()
         os.replace(temporary, target)  # noqa: PTH105 - the plain call is what agents do
         if run_until(lambda: bool(painted), 5_000):
-            times.append(painted[-1] - started - QUIET_S)
+            spans.append((started, painted[-1]))
         run_until(lambda: not any(lane.busy for lane in window.lanes.all()), 5_000)
     window.session.tree_changed.disconnect(on_tree)
-    times.sort()
+    machine = idle.late()
+    whole = [end - start - QUIET_S for start, end in spans]
+    times = sorted(end - start - QUIET_S - _overlap(start + QUIET_S, end, machine) for start, end in spans)
     return (
         f"one changed file among {notes:,}, replace() to painted above the quiet time: "
         f"median {statistics.median(times) * 1000:.0f} ms, p99 {times[int(len(times) * 0.99)] * 1000:.0f} ms "
-        f"(budget 150 ms), worst of {len(times)} {times[-1] * 1000:.0f} ms"
+        f"(budget 150 ms), worst of {len(times)} {times[-1] * 1000:.0f} ms; with the time in which an idle "
+        f"process beside it did not come to its turn either: p99 "
+        f"{sorted(whole)[int(len(whole) * 0.99)] * 1000:.0f} ms, worst {max(whole) * 1000:.0f} ms"
     )
 
 
 def _blocks(window: MainWindow, home: Path, store: Path) -> list[str]:
     """The GUI thread while 10,000 changes arrive and a dream runs."""
     heart = Heartbeat()
-    tests = str(Path(__file__).parent.parent)
-    idle = subprocess.Popen(
-        [sys.executable, "-c", _IDLE, tests, str(_LATE_S)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    # Its own start takes a core for a third of a second.
-    assert idle.stdout is not None
-    assert idle.stdout.readline() == "ready\n"
+    idle = IdleProcess()
     heart.start()
     storm = subprocess.Popen([sys.executable, "-c", _STORM, str(store), str(STORM)])
     run_until(lambda: window.tab.footer.button.isEnabled(), 5_000)
@@ -185,7 +198,7 @@ def _blocks(window: MainWindow, home: Path, store: Path) -> list[str]:
     assert storm.wait(60) == 0
     run_until(lambda: not any(lane.busy for lane in window.lanes.all()), 60_000)
     heart.stop()
-    machine = [(start, end) for start, end in json.loads(idle.communicate("")[0])]
+    machine = idle.late()
     gaps = sorted(end - start for start, end in heart.gaps)
     ours = max(end - start - _overlap(start, end, machine) for start, end in heart.gaps)
     withheld = max((end - start for start, end in machine), default=0.0)
