@@ -15,21 +15,21 @@ from reverie.errors import mendable_from_os
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Once per database. Whoever comes second while the first one switches finds it busy, whatever its
-    timeout, and need not switch."""
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-    except sqlite3.OperationalError as error:
-        if not is_busy(error):
-            raise
+    """Readers go on beside a writer who takes long."""
+    _use_journal(connection, "WAL")
 
 
 def use_kept_journal(connection: sqlite3.Connection) -> None:
-    """Once per database: a rollback journal that stays where it is. For transactions of a row or two, each on
-    a connection of its own, making and removing what WAL needs takes many times as long as they do. A
-    database that others have open in WAL is used in WAL."""
+    """A rollback journal that stays where it is. For transactions of a row or two, each on a connection of
+    its own, making and removing what WAL needs takes many times as long as they do."""
+    _use_journal(connection, "PERSIST")
+
+
+def _use_journal(connection: sqlite3.Connection, mode: str) -> None:
+    """Once per database. While somebody else switches, or has it open in another way, it is busy, whatever
+    the timeout, and is used as it is."""
     try:
-        connection.execute("PRAGMA journal_mode = PERSIST")
+        connection.execute(f"PRAGMA journal_mode = {mode}")
     except sqlite3.OperationalError as error:
         if not is_busy(error):
             raise
