@@ -90,9 +90,7 @@ class IdleProcess:
 
     def __init__(self) -> None:
         command = [sys.executable, "-c", _IDLE, str(Path(__file__).parent.parent), str(_LATE_S)]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ)
-        )
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         # Its own start takes a core for a third of a second.
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == "ready\n"
@@ -153,7 +151,7 @@ def measure(directory: Path, notes: int, *, storm: bool) -> list[str]:
 
 
 def _latency(window: MainWindow, store: Path, notes: int) -> str:
-    """replace() to painted, above the coalescing quiet time."""
+    """replace() to painted, above the coalescing quiet time, without what the machine withheld after it."""
     assert window.session is not None
     painted: list[float] = []
 

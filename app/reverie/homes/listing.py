@@ -1,6 +1,7 @@
 """What a home lists: projects with their workspaces, transcripts, companions, stores that nobody owns, and
 what to watch. Values only.
 
+Named tuples, because the names wait for this module: a frozen data class takes many times as long to make.
 Threading: immutable, so any thread.
 """
 

@@ -37,7 +37,6 @@ from reverie.memory.history_repository import (
     Repository,
     create,
     set_aside,
-    writing,
 )
 from reverie.memory.history_roots import (
     FileChange,
@@ -207,8 +206,7 @@ class History(HistoryReader):
             notes=map(redact, shortened),
         )
         commit = sink.put("commit", data)
-        with writing():
-            sink.flush()
+        sink.flush()
         checkpoint("history-objects")
         repository.move_tip(commit, tip)
         checkpoint("history-ref")

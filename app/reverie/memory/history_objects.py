@@ -6,7 +6,7 @@ file. Nothing is visible to git until `flush` returns, and then everything is du
 leaves at most a temporary file that the next packing clears away.
 
 Ids are raw (20 bytes) inside the history and hexadecimal outside. Used under the commit lock, by one thread.
-Errors of the system travel up as `OSError` and `pygit2.GitError`; `memory.history` makes words of them.
+Errors of the system travel up as `OSError`; `memory.history` makes words of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ EXECUTABLE_MODE = 0o100755
 
 # Above these a snapshot becomes a pack. A loose object costs two fsyncs, a pack as many however big it is.
 LOOSE_OBJECTS = 48
-_LOOSE_MODE = 0o444
 LOOSE_BYTES = 8 * 1024 * 1024
 # A pack index has 31-bit offsets before it needs its extension; big snapshots get several packs instead.
 PACK_BYTES = 512 * 1024 * 1024
@@ -57,7 +56,12 @@ class TreeEntry(NamedTuple):
 
 def object_id(kind: Kind, data: bytes) -> bytes:
     """The id git gives to these bytes."""
-    return hashlib.sha1(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).digest()
+    return hashlib.sha1(_with_head(kind, data), usedforsecurity=False).digest()
+
+
+def _with_head(kind: Kind, data: bytes) -> bytes:
+    """What git stores, and takes for the id."""
+    return b"%s %d\0" % (kind.encode(), len(data)) + data
 
 
 def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
@@ -165,10 +169,10 @@ def _write_loose(objects: Path, pending: Sequence[tuple[bytes, Kind, bytes]]) ->
         temp = objects / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
         try:
             with temp.open("xb") as file:
-                file.write(zlib.compress(b"%s %d\0" % (kind.encode(), len(data)) + data, _COMPRESSION))
+                file.write(zlib.compress(_with_head(kind, data), _COMPRESSION))
                 file.flush()
                 os.fsync(file.fileno())
-            temp.chmod(_LOOSE_MODE)
+            temp.chmod(0o444)  # as git has them
             directory.mkdir(exist_ok=True)
             temp.replace(directory / name[2:])
         except BaseException:

@@ -63,15 +63,6 @@ def libgit2() -> ModuleType:
     return pygit2
 
 
-@contextlib.contextmanager
-def writing() -> Iterator[None]:
-    """What libgit2 cannot write is the system's trouble (disk, rights), not damage: an OSError."""
-    try:
-        yield
-    except libgit2().GitError as error:
-        raise OSError(str(error)) from error
-
-
 class Repository:
     """An open repository. Cheap to open; one per operation, used by one thread."""
 
@@ -115,11 +106,14 @@ class Repository:
         target = libgit2().Oid(raw=new)
         # We hold the commit lock, so a lock of git's own is left from a killed process.
         self.path.joinpath(f"{BRANCH}.lock").unlink(missing_ok=True)
-        with writing():
+        try:
             if old is None:
                 self._repository.references.create(BRANCH, target)
             else:
                 self._repository.references[BRANCH].set_target(target)
+        except libgit2().GitError as error:
+            # The system's trouble (disk, rights), not damage.
+            raise OSError(str(error)) from error
 
     def has(self, raw: bytes) -> bool:
         """Whether the object with this raw id is in the repository."""

@@ -13,7 +13,7 @@ from functools import partial
 from reverie.memory.history_commits import StoredCommit
 from reverie.memory.history_names import escape_rel
 from reverie.memory.history_objects import FILE_MODE, ObjectSink
-from reverie.memory.history_repository import Repository, writing
+from reverie.memory.history_repository import Repository
 from reverie.memory.history_roots import FILES, METADATA, StoredRoot, key_name, key_of, rel_of
 from reverie.memory.history_tree import Folder, Leaf
 
@@ -50,8 +50,7 @@ def seen_changes(
     def read(leaf: Leaf | None) -> bytes | None:
         if leaf is None:
             return None
-        with writing():
-            sink.flush()
+        sink.flush()
         return repository.read(leaf.id, "blob")
 
     found = []

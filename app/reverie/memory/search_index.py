@@ -31,7 +31,7 @@ from reverie.memory.search_update import Watcher, update_all, update_dirty
 _log = logging.getLogger("reverie.search")
 # A word that more notes hold says too little to rank by.
 _COMMON = 1_000
-# So many of the notes with common words only are looked at, those last changed first.
+# So many of the notes that nothing but their age tells apart are looked at, those last indexed first.
 _CANDIDATES = 400
 _WEIGHTS = "8.0, 1.0, 0.5"
 _NAMED = 4.0

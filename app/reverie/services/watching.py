@@ -55,15 +55,15 @@ def relevant(parts: HomeParts, context: ScopeContext, changes: Changes) -> Relev
     dumped = _texts(directory for _workspace, directory in dumps.directories) if dumps is not None else set()
     said = parts.profile.activity(parts.home_id)
     activities = _texts((said, said.parent))
-    coverages = _texts(filter(None, [home.coverage_sidecar]))
-    usages = _texts(filter(None, [home.usage_sidecar]))
+    sidecars = home.coverage_sidecar, home.usage_sidecar
+    coverage, usage = (os.fspath(each) if each else None for each in sidecars)
     tree = status = runs = contents = traces = activity = False
     for path in map(os.fspath, changes.paths):
         parent, _, name = path.rpartition(os.sep)
-        if path in coverages or (name.startswith(".") and parent in roots):
+        if path == coverage or (name.startswith(".") and parent in roots):
             # Of a hidden name in a root nobody hears but for the agent's lock, which the footer tells of.
             status = True
-        elif path in usages or path in companions or any(_is_in(path, root) for root in roots):
+        elif path == usage or path in companions or any(_is_in(path, root) for root in roots):
             tree = True
         elif _is_in(path, runs_directory):
             runs = status = True

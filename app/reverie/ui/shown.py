@@ -31,7 +31,7 @@ def visible_lines(text: str) -> str:
 
 def as_tooltip(*lines: str) -> str:
     """Plain lines as a tool tip that wraps and that Qt cannot read as markup of their own."""
-    import html
+    import html  # late: no name is painted with it
 
     shown = "<br>".join(html.escape(visible_lines(line)).replace("\n", "<br>") for line in lines if line)
     return f"<qt>{shown}</qt>" if shown else ""
