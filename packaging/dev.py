@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -29,18 +30,22 @@ from pips import in_portions, missing_venv_message, outer_python, pip_for, reach
 from system_libraries import WINDOW_PACKAGES, debian_packages, libraries_message, qt_misses
 
 ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / ".venv"
+VENV = Path(os.environ.get("REVERIE_VENV") or ROOT / ".venv")
 LOCKS = (ROOT / "packaging" / "requirements.txt", ROOT / "packaging" / "requirements-dev.txt")
 # What `package` builds with, in an environment of its own (`build/venv`).
 PACKAGE_LOCK = ROOT / "packaging" / "requirements-package.txt"
 OLDEST_PYTHON = (3, 11)
+# -P: without it `-m` would import from the caller's current directory first.
+REVERIE = ("-P", "-m", "reverie")
 LOCK_HEADER = "# Exact versions and hashes, without addresses, made by `packaging/dev.py lock`.\n"
 
 USAGE = """\
 usage: python3 packaging/dev.py COMMAND [ARGUMENTS...]
 
   run [ARGUMENTS...]   set up, then open the window; arguments go to reverie (`run --home DIR`)
-  test [-- ARGUMENTS]  set up, then the whole check: ruff, mypy, floors, tests; arguments go to pytest
+  test [--python PATH] [-- ARGUMENTS]
+                       set up, then the whole check: ruff, mypy, floors, tests; arguments go to pytest.
+                       With --python: under that interpreter, in an environment of its own below build/
   setup                make .venv with the locked versions, install what Qt needs
   bench                print the budgets as ratios, measured in one run
   campaign             the full counts of the promises (takes long); writes a report (`--report FILE`)
@@ -244,14 +249,14 @@ def replace_by(command: Sequence[str | Path], **extra: str) -> int:
 def run(arguments: Sequence[str]) -> int:
     python = set_up()
     if arguments or has_display(os.environ, sys.platform):
-        return replace_by([python, "-m", "reverie", *arguments])
+        return replace_by([python, *REVERIE, *arguments])
     directory = tempfile.mkdtemp(prefix="reverie-tour-")
     say(
         "No window can open: DISPLAY and WAYLAND_DISPLAY are not set.\n"
         "The main job runs offscreen on the demo home instead. Every job is a command too:\n"
         "`python3 packaging/dev.py run homes`, `... run --home DIR --screenshot FILE`, `... run --help`."
     )
-    return replace_by([python, "-m", "reverie.ui.tour", directory], QT_QPA_PLATFORM="offscreen")
+    return replace_by([python, "-P", "-m", "reverie.ui.tour", directory], QT_QPA_PLATFORM="offscreen")
 
 
 def pytest_arguments(arguments: Sequence[str]) -> list[str]:
@@ -259,6 +264,8 @@ def pytest_arguments(arguments: Sequence[str]) -> list[str]:
 
 
 def test(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["--python"]:
+        return test_under(arguments[1:])
     python = set_up()
     # import-linter has no `__main__`, and its console script names the place where .venv was made.
     floors = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
@@ -279,6 +286,27 @@ def test(arguments: Sequence[str]) -> int:
     if failed:
         say(f"FAILED: {', '.join(failed)} (see above)")
     return 1 if failed else code
+
+
+def test_under(arguments: Sequence[str]) -> int:
+    """The whole check under another interpreter; `.venv` stays what it is."""
+    if not arguments:
+        raise Stop("--python takes the path of an interpreter.")
+    found = shutil.which(arguments[0])
+    if found is None:
+        raise Stop(f"There is no program at {arguments[0]}.")
+    asked = subprocess.run(
+        [found, "-I", "-c", "import platform; print(platform.python_version())"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    version = asked.stdout.strip()
+    if asked.returncode or not re.fullmatch(r"[\w.+]+", version):
+        raise Stop(f"{found} is no Python interpreter.")
+    say(f"Testing with Python {version} ({found}).")
+    venv = ROOT / "build" / f"venv-{version}"
+    return replace_by([found, __file__, "test", *arguments[1:]], REVERIE_VENV=str(venv))
 
 
 def compile_tests(python: Path) -> None:
@@ -322,7 +350,7 @@ def shots(arguments: Sequence[str]) -> int:
         return replace_by([set_up(), ROOT / "packaging" / "pictures.py"])
     if len(arguments) > 1:
         raise Stop("shots takes one argument at most: the directory for the screenshots.")
-    return replace_by([set_up(), "-m", "reverie.ui.tour", arguments[0]], QT_QPA_PLATFORM="offscreen")
+    return replace_by([set_up(), "-P", "-m", "reverie.ui.tour", arguments[0]], QT_QPA_PLATFORM="offscreen")
 
 
 def package(arguments: Sequence[str]) -> int:

@@ -1,8 +1,39 @@
-"""`python -m reverie` and the `reverie` script."""
+"""`python -m reverie` and the `reverie` script.
 
+People start Reverie in other people's checkouts, so nothing of the current directory may be imported. The
+first lines of this module see to it, before anything else is imported. Only `python -m` itself looks there
+first: for a `reverie` in the current directory. The script and the helper process do not.
+"""
+
+import os
 import sys
 
-from reverie.cli.main import main as run
+# Importing pathlib would already look for its own imports in the current directory.
+_is_absolute = os.path.isabs
+
+
+def drop_current_directory(*, run_as_module: bool) -> None:
+    """Remove from `sys.path`, and from PYTHONPATH for our own child processes, what stands for the current
+    directory.
+
+    Those are empty and relative entries of PYTHONPATH and, for a program that was started with `python -m`
+    and without `-P`, the first entry, which Python puts there itself.
+    """
+    if run_as_module and not sys.flags.safe_path:
+        del sys.path[0]
+    listed = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    relative = {os.path.realpath(entry) for entry in listed if not _is_absolute(entry)}
+    if relative and "PYTHONPATH" in os.environ:
+        os.environ["PYTHONPATH"] = os.pathsep.join(entry for entry in listed if _is_absolute(entry))
+        # Python has made them absolute by now.
+        sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) not in relative]
+    sys.path[:] = [entry for entry in sys.path if _is_absolute(entry)]
+
+
+if not getattr(sys, "frozen", False):
+    drop_current_directory(run_as_module=__name__ == "__main__")
+
+from reverie.cli.main import main as run  # noqa: E402 - the path is made safe first
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.homes.base import Home
-from reverie.homes.discovery import FoundHome, User, discover, discover_projects, open_home
+from reverie.homes.discovery import Found, FoundHome, User, find_homes, find_projects, open_home
 from reverie.homes.identity import HomeRegistry
 from reverie.profile import Profile
 from reverie.resources import resource
@@ -30,20 +30,25 @@ if TYPE_CHECKING:
     from reverie.settings import Settings
 
 
-def discover_homes(
-    env: Mapping[str, str] | None = None, home_dir: Path | None = None
-) -> tuple[FoundHome, ...]:
-    """The agents' homes of this user."""
-    return discover(os.environ if env is None else env, Path.home() if home_dir is None else home_dir)
+def look_for_homes(env: Mapping[str, str] | None = None, home_dir: Path | None = None) -> Found:
+    """The agents' homes of this user, and the places that could not be looked at."""
+    return find_homes(os.environ if env is None else env, Path.home() if home_dir is None else home_dir)
+
+
+def look_for_stores(
+    found: Found, profile: Profile, env: Mapping[str, str] | None = None, home_dir: Path | None = None
+) -> Found:
+    """The stores in the projects that the homes `found` list, and what could not be looked at."""
+    around = os.environ if env is None else env
+    return find_projects(found.homes, home_dir or Path.home(), profile.homes_cache, around)
 
 
 def discover_all(
     profile: Profile, env: Mapping[str, str] | None = None, home_dir: Path | None = None
 ) -> tuple[FoundHome, ...]:
     """The agents' homes of this user, then the stores in the projects that those list."""
-    found = discover_homes(env, home_dir)
-    around = os.environ if env is None else env
-    return (*found, *discover_projects(found, home_dir or Path.home(), profile.homes_cache, around))
+    found = look_for_homes(env, home_dir)
+    return (*found.homes, *look_for_stores(found, profile, env, home_dir).homes)
 
 
 def open_parts(path: Path, profile: Profile, clock: Clock, env: Mapping[str, str] | None = None) -> HomeParts:

@@ -85,6 +85,10 @@ class Busy(MendableError):
     reason = "busy"
 
 
+AGENT_BUSY = "agent-busy"
+"""The reason of a `Busy` while the agent itself rewrites its memory: it ends by itself, so one may wait."""
+
+
 _AWAY = ("The disk or the network share below it is gone.", "Connect it again, then try again.")
 _NEXT_STEPS = {
     # Not every system knows all of them.

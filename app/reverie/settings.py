@@ -11,6 +11,9 @@ Callable from any thread. Failure: only saving raises, `MendableError`.
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -70,7 +73,7 @@ class ProviderSettings(_Section):
     """One model service: overrides a known one of that name, or adds one. Keys never belong here; the values
     of headers are secrets all the same, and nothing prints them."""
 
-    wire: Literal["", "openai", "anthropic"] = ""
+    wire: Literal["", "openai", "anthropic", "openai-responses"] = ""
     """The wire format; empty: that of the known service, else `openai`."""
     base_url: Annotated[str, Field(pattern=r"^(?:https?://\S+)?$")] = ""
     """Up to where the wire format's own path begins; empty: that of the known service."""
@@ -187,6 +190,9 @@ class Settings(_Section):
     window: WindowSettings = WindowSettings()
 
 
+_LARGEST = 4 << 20
+
+
 def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:
     """The settings in `path`, and a sentence for each thing in it that does not count. No file: defaults."""
     try:
@@ -237,10 +243,22 @@ def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock
 
 
 def _read(path: Path) -> bytes:
+    """The bytes of a regular file, none where there is none. A pipe or a device in its place never blocks."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        return path.read_bytes()
+        descriptor = os.open(path, flags)
     except FileNotFoundError:
         return b""
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        if status.st_size > _LARGEST:
+            raise OSError(errno.EFBIG, f"it is larger than {_LARGEST:,} bytes", str(path))
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
 
 
 def _parse(content: bytes) -> tuple[tomlkit.TOMLDocument, str]:

@@ -323,16 +323,20 @@
         <translation>1 Datei bleibt hier, weil sie zu groß oder kein Text ist.</translation>
     </message>
     <message>
-        <source>1 secret found in them is replaced by a placeholder and is not sent.</source>
-        <translation>1 darin gefundenes Geheimnis wird durch einen Platzhalter ersetzt und nicht gesendet.</translation>
+        <source>1 value in them looks like a secret to Reverie: a placeholder is sent instead.</source>
+        <translation>1 Wert darin sieht für Reverie wie ein Geheimnis aus: Stattdessen wird ein Platzhalter gesendet.</translation>
     </message>
     <message>
         <source>Files that would leave this machine</source>
         <translation>Dateien, die diesen Rechner verlassen würden</translation>
     </message>
     <message>
-        <source>No secret was found in them; any that is gets replaced by a placeholder.</source>
-        <translation>Darin wurde kein Geheimnis gefunden; sonst stünde dort ein Platzhalter.</translation>
+        <source>Nothing in them looks like a secret to Reverie.</source>
+        <translation>Nichts darin sieht für Reverie wie ein Geheimnis aus.</translation>
+    </message>
+    <message>
+        <source>Reverie cannot know every secret: read the files first if they may hold some.</source>
+        <translation>Reverie kann nicht jedes Geheimnis erkennen: Lesen Sie die Dateien vorher, falls sie welche enthalten könnten.</translation>
     </message>
     <message>
         <source>Send memories to a model?</source>
@@ -569,6 +573,14 @@
         <translation>1 beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</translation>
     </message>
     <message>
+        <source>Another program overwrote 1 file that you had just saved; your text is kept.</source>
+        <translation>Ein anderes Programm hat 1 Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</translation>
+    </message>
+    <message>
+        <source>Another program overwrote what you saved here ({time}). Your text is kept.</source>
+        <translation>Ein anderes Programm hat überschrieben, was Sie hier gespeichert haben ({time}). Ihr Text ist noch da.</translation>
+    </message>
+    <message>
         <source>Ask again at the next start</source>
         <translation>Beim nächsten Start noch einmal fragen</translation>
     </message>
@@ -762,6 +774,10 @@
 <context>
     <name>EditorPane</name>
     <message>
+        <source>A line is longer than {n} characters. Such lines are cut here, so the text cannot be edited.</source>
+        <translation>Eine Zeile ist länger als {n} Zeichen. Solche Zeilen sind hier gekürzt, der Text ist deshalb nicht zu bearbeiten.</translation>
+    </message>
+    <message>
         <source>Close</source>
         <translation>Schließen</translation>
     </message>
@@ -794,6 +810,10 @@
         <translation>Meine behalten</translation>
     </message>
     <message>
+        <source>Let Reverie change these memories although it does not know their layout</source>
+        <translation>Reverie diese Notizen ändern lassen, obwohl es ihren Aufbau nicht kennt</translation>
+    </message>
+    <message>
         <source>Not saved yet</source>
         <translation>Noch nicht gespeichert</translation>
     </message>
@@ -816,6 +836,14 @@
     <message>
         <source>Show both versions</source>
         <translation>Beide Fassungen zeigen</translation>
+    </message>
+    <message>
+        <source>Show in full</source>
+        <translation>Ganz zeigen</translation>
+    </message>
+    <message>
+        <source>Show long lines in full, without wrapping; that may take a while</source>
+        <translation>Lange Zeilen ganz zeigen, ohne Umbruch; das kann dauern</translation>
     </message>
     <message>
         <source>Take the version on disk; Ctrl+Z brings yours back</source>
@@ -850,6 +878,10 @@
         <translation>Diese Datei wurde auf der Platte gelöscht. Der Text ist hier noch da.</translation>
     </message>
     <message>
+        <source>Write anyway…</source>
+        <translation>Trotzdem schreiben…</translation>
+    </message>
+    <message>
         <source>Your text stays; the next save replaces theirs</source>
         <translation>Der eigene Text bleibt; das nächste Speichern ersetzt den anderen</translation>
     </message>
@@ -864,6 +896,10 @@
     <message>
         <source>{reason} Only its beginning is shown.</source>
         <translation>{reason} Nur der Anfang wird gezeigt.</translation>
+    </message>
+    <message>
+        <source>{reason} Your text is saved by itself when that is done.</source>
+        <translation>{reason} Ihr Text wird danach von selbst gespeichert.</translation>
     </message>
 </context>
 <context>
@@ -980,6 +1016,10 @@
     <message>
         <source>Consolidation</source>
         <translation>Konsolidierung</translation>
+    </message>
+    <message>
+        <source>Each result becomes a note to Codex. Codex adds it to its memory the next time it consolidates.</source>
+        <translation>Jedes Ergebnis wird eine Notiz an Codex. Codex nimmt sie beim nächsten Zusammenführen in sein Gedächtnis auf.</translation>
     </message>
     <message>
         <source>Engine: {engine}. {why}</source>
@@ -1326,6 +1366,10 @@
         <source>needs a look</source>
         <translation>braucht einen Blick</translation>
     </message>
+    <message>
+        <source>off</source>
+        <translation>aus</translation>
+    </message>
 </context>
 <context>
     <name>FindingsList</name>
@@ -1366,6 +1410,10 @@
     <message>
         <source>Harvest</source>
         <translation>Ernte</translation>
+    </message>
+    <message>
+        <source>as notes to Codex, {engine}</source>
+        <translation>als Notizen an Codex, {engine}</translation>
     </message>
     <message>
         <source>with the rules engine</source>
@@ -1513,6 +1561,10 @@
         <translation>Nichts wurde verschoben. {reason}</translation>
     </message>
     <message>
+        <source>Pinned {what}</source>
+        <translation>{what} angeheftet</translation>
+    </message>
+    <message>
         <source>Renamed {old} to {new}</source>
         <translation>{old} in {new} umbenannt</translation>
     </message>
@@ -1528,6 +1580,10 @@
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
+    <message>
+        <source>Unpinned {what}</source>
+        <translation>{what} gelöst</translation>
+    </message>
 </context>
 <context>
     <name>HistoryControl</name>
@@ -1539,8 +1595,8 @@
 <context>
     <name>HistoryKeeper</name>
     <message>
-        <source>The agent overwrote pins or use of {n} memories; they were put back.</source>
-        <translation>Der Agent hat Anheftung oder Nutzung von {n} Notizen überschrieben; sie sind wieder da.</translation>
+        <source>The agent is running and overwrites pins and use counts. Reverie keeps its changes ({n}) until the agent is restarted.</source>
+        <translation>Der Agent läuft und überschreibt, was angeheftet ist, und Nutzungszahlen. Reverie behält seine Änderungen ({n}), bis der Agent neu gestartet wird.</translation>
     </message>
 </context>
 <context>
@@ -1792,6 +1848,10 @@
         <source>When</source>
         <translation>Wann</translation>
     </message>
+    <message>
+        <source>at its next start</source>
+        <translation>beim nächsten Start</translation>
+    </message>
 </context>
 <context>
     <name>JudgedDialog</name>
@@ -1872,6 +1932,10 @@
         <translation>Nicht alles konnte gespeichert werden; das Fenster bleibt offen.</translation>
     </message>
     <message>
+        <source>There is no project {path} in this home.</source>
+        <translation>In diesem Home gibt es kein Projekt {path}.</translation>
+    </message>
+    <message>
         <source>There is no workspace {id} in this home.</source>
         <translation>In diesem Home gibt es keinen Workspace {id}.</translation>
     </message>
@@ -1949,6 +2013,10 @@
         <translation>Noch nicht gespeichert</translation>
     </message>
     <message>
+        <source>Not yet known to the running agent; Reverie keeps it until the agent is restarted</source>
+        <translation>Dem laufenden Agenten noch nicht bekannt; Reverie behält es, bis der Agent neu gestartet wird</translation>
+    </message>
+    <message>
         <source>Nothing changed since you last looked.</source>
         <translation>Seit dem letzten Blick hat sich nichts geändert.</translation>
     </message>
@@ -1985,6 +2053,10 @@
         <translation>vom Agenten neu erzeugt</translation>
     </message>
     <message>
+        <source>not read by the agent</source>
+        <translation>liest der Agent nicht</translation>
+    </message>
+    <message>
         <source>not saved</source>
         <translation>nicht gespeichert</translation>
     </message>
@@ -1993,12 +2065,28 @@
         <translation>noch nicht da</translation>
     </message>
     <message>
+        <source>not yet known to the running agent</source>
+        <translation>dem laufenden Agenten noch nicht bekannt</translation>
+    </message>
+    <message>
         <source>pinned</source>
         <translation>angeheftet</translation>
     </message>
     <message>
+        <source>read by a part of the agent</source>
+        <translation>liest ein Teil des Agenten</translation>
+    </message>
+    <message>
         <source>read by the agent</source>
         <translation>vom Agenten gelesen</translation>
+    </message>
+    <message>
+        <source>read once it was approved</source>
+        <translation>wird nach Genehmigung gelesen</translation>
+    </message>
+    <message>
+        <source>read when it is needed</source>
+        <translation>wird bei Bedarf gelesen</translation>
     </message>
     <message>
         <source>read-only</source>
@@ -2260,6 +2348,10 @@
         <translation>Abgebrochen; nichts wurde geändert.</translation>
     </message>
     <message>
+        <source>Claude Code of today does not read them.</source>
+        <translation>Das heutige Claude Code liest sie nicht.</translation>
+    </message>
+    <message>
         <source>Session notes: being updated…</source>
         <translation>Sitzungsnotizen: werden aktualisiert …</translation>
     </message>
@@ -2378,8 +2470,8 @@
         <translation>Aktualisieren nach &amp;Wachstum um</translation>
     </message>
     <message>
-        <source>While a session of Claude Code grows, its notes are updated: only after enough growth, and then at so many tool calls or at the end of an answer. Updates can be reviewed and undone.</source>
-        <translation>Während eine Sitzung von Claude Code wächst, werden ihre Notizen aktualisiert: erst nach genügend Wachstum, und dann bei so vielen Werkzeugaufrufen oder am Ende einer Antwort. Aktualisierungen lassen sich prüfen und rückgängig machen.</translation>
+        <source>While a session of Claude Code grows, its notes are updated: only after enough growth, and then at so many tool calls or at the end of an answer. Updates can be reviewed and undone. They are for you: Claude Code of today does not read them, and deletes them with their transcript.</source>
+        <translation>Während eine Sitzung von Claude Code wächst, werden ihre Notizen aktualisiert: erst nach genügend Wachstum, und dann nach so vielen Werkzeugaufrufen oder am Ende einer Antwort. Aktualisierungen lassen sich ansehen und zurücknehmen. Die Notizen sind für Sie: Das heutige Claude Code liest sie nicht und löscht sie mit dem Transkript.</translation>
     </message>
     <message>
         <source>the agent's own model, else rules</source>
@@ -2577,6 +2669,14 @@
     <message>
         <source>archived</source>
         <translation>archiviert</translation>
+    </message>
+    <message>
+        <source>cannot be opened</source>
+        <translation>lässt sich nicht öffnen</translation>
+    </message>
+    <message>
+        <source>not answering</source>
+        <translation>antwortet nicht</translation>
     </message>
     <message>
         <source>several projects</source>
@@ -3181,12 +3281,12 @@
 <context>
     <name>RolloutConsent</name>
     <message>
-        <source>Secrets that are found in them are replaced by placeholders and are not sent.</source>
-        <translation>Geheimnisse, die darin gefunden werden, werden durch Platzhalter ersetzt und nicht gesendet.</translation>
-    </message>
-    <message>
         <source>The model {engine} reads the threads named first, and may read the memories after them.</source>
         <translation>Das Modell {engine} liest die zuerst genannten Threads und darf die Notizen danach lesen.</translation>
+    </message>
+    <message>
+        <source>What looks like a secret to Reverie is replaced by a placeholder and is not sent.</source>
+        <translation>Was für Reverie wie ein Geheimnis aussieht, wird durch einen Platzhalter ersetzt und nicht gesendet.</translation>
     </message>
     <message>
         <source>You are asked once for this home and destination.</source>
@@ -3604,6 +3704,32 @@
     <message>
         <source>Other changes came after it: undo those first.</source>
         <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
+    </message>
+</context>
+<context>
+    <name>TellControl</name>
+    <message>
+        <source>Codex will read {path}.</source>
+        <translation>Codex wird {path} lesen.</translation>
+    </message>
+    <message>
+        <source>{reason} The note is written by itself when that is done.</source>
+        <translation>{reason} Die Notiz wird danach von selbst geschrieben.</translation>
+    </message>
+</context>
+<context>
+    <name>TellDialog</name>
+    <message>
+        <source>Tell Codex</source>
+        <translation>Codex mitteilen</translation>
+    </message>
+    <message>
+        <source>What Codex should remember</source>
+        <translation>Was Codex sich merken soll</translation>
+    </message>
+    <message>
+        <source>Write what Codex should remember. It becomes a note that Codex folds into its memory when it consolidates the next time.</source>
+        <translation>Schreiben Sie, was Codex sich merken soll. Daraus wird eine Notiz, die Codex bei der nächsten Konsolidierung in sein Gedächtnis aufnimmt.</translation>
     </message>
 </context>
 <context>
@@ -4437,6 +4563,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Andere nehmen</translation>
     </message>
     <message>
+        <source>&amp;Tell Codex…</source>
+        <translation>Codex mi&amp;tteilen…</translation>
+    </message>
+    <message>
         <source>&amp;Trash…</source>
         <translation>&amp;Papierkorb…</translation>
     </message>
@@ -4869,6 +4999,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
     </message>
     <message>
+        <source>Write a note that Codex folds into its memory</source>
+        <translation>Eine Notiz schreiben, die Codex in sein Gedächtnis aufnimmt</translation>
+    </message>
+    <message>
         <source>Zoom &amp;in</source>
         <translation>&amp;Vergrößern</translation>
     </message>
@@ -4888,12 +5022,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Anti-Patterns richten sich nach dem Ziel der nächsten Iteration, das hier niemand kennt.</translation>
     </message>
     <message>
+        <source>As the session's transcript records it. The other parts are what a new session would load.</source>
+        <translation>Wie das Transkript der Sitzung es festhält. Die anderen Teile sind, was eine neue Sitzung laden würde.</translation>
+    </message>
+    <message>
         <source>Auto memory is off here ({detail}); this is what would be loaded.</source>
         <translation>Das automatische Gedächtnis ist hier aus ({detail}); dies würde geladen.</translation>
     </message>
     <message>
+        <source>Claude Code writes it when a session starts</source>
+        <translation>Claude Code schreibt sie, wenn eine Sitzung beginnt</translation>
+    </message>
+    <message>
         <source>Codex loads no memories here ({detail} is not on); this is what would be loaded.</source>
         <translation>Codex lädt hier keine Notizen ({detail} ist nicht an); dies würde geladen.</translation>
+    </message>
+    <message>
+        <source>Codex uses version 1 of its memory here and puts its own instructions around the summary.</source>
+        <translation>Codex verwendet hier Version 1 seines Gedächtnisses und stellt eigene Anweisungen um die Zusammenfassung.</translation>
+    </message>
+    <message>
+        <source>Codex uses version 2 of its memory here and puts its own instructions around the summary.</source>
+        <translation>Codex verwendet hier Version 2 seines Gedächtnisses und stellt eigene Anweisungen um die Zusammenfassung.</translation>
     </message>
     <message>
         <source>Hot set</source>
@@ -4908,6 +5058,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Anweisungen</translation>
     </message>
     <message>
+        <source>It is so long that Codex sends it in two pieces.</source>
+        <translation>Sie ist so lang, dass Codex sie in zwei Teilen sendet.</translation>
+    </message>
+    <message>
         <source>LOKI_FAILURE_MEMORY switches the lessons off.</source>
         <translation>LOKI_FAILURE_MEMORY schaltet die Lehren aus.</translation>
     </message>
@@ -4920,12 +5074,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zusammenfassung</translation>
     </message>
     <message>
+        <source>No index is loaded in the newest sessions; the agent chooses memories for each prompt.</source>
+        <translation>In den neuesten Sitzungen wird kein Index geladen; der Agent wählt Erinnerungen für jede Eingabe aus.</translation>
+    </message>
+    <message>
         <source>Nothing changed since you looked ({when}).</source>
         <translation>Seit dem letzten Blick ({when}) hat sich nichts geändert.</translation>
     </message>
     <message>
+        <source>Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong.</source>
+        <translation>Reveries Regeln erklären {detail} davon nicht: Eine Einstellung hat sich geändert, oder sie sind falsch.</translation>
+    </message>
+    <message>
+        <source>Reverie's rules explain all of it.</source>
+        <translation>Reveries Regeln erklären alles davon.</translation>
+    </message>
+    <message>
+        <source>Reverie's rules load it, this session did not</source>
+        <translation>nach Reveries Regeln geladen, von dieser Sitzung nicht</translation>
+    </message>
+    <message>
         <source>Since you looked ({when}): {changes}. {tokens} tokens.</source>
         <translation>Seit dem letzten Blick ({when}): {changes}. {tokens} Tokens.</translation>
+    </message>
+    <message>
+        <source>Some memories are longer than the 4,096 bytes of each that reach the model.</source>
+        <translation>Manche Erinnerungen sind länger als die 4.096 Bytes, die von jeder das Modell erreichen.</translation>
+    </message>
+    <message>
+        <source>The agent itself gets another text: {detail}</source>
+        <translation>Der Agent selbst bekommt einen anderen Text: {detail}</translation>
     </message>
     <message>
         <source>The agent puts lines of its own around each file.</source>
@@ -4944,6 +5122,30 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die eigenen Sätze des Agenten um diese Zeilen werden nicht gezeigt.</translation>
     </message>
     <message>
+        <source>The project's own settings put the memory here.</source>
+        <translation>Die Einstellungen des Projekts selbst legen das Gedächtnis hierher.</translation>
+    </message>
+    <message>
+        <source>The session is running and keeps what it loaded. A change reaches the next session.</source>
+        <translation>Die Sitzung läuft und behält, was sie geladen hat. Eine Änderung erreicht die nächste Sitzung.</translation>
+    </message>
+    <message>
+        <source>This session loaded</source>
+        <translation>Diese Sitzung hat geladen</translation>
+    </message>
+    <message>
+        <source>a CLAUDE.md is loaded instead</source>
+        <translation>stattdessen wird eine CLAUDE.md geladen</translation>
+    </message>
+    <message>
+        <source>a new session would load the same</source>
+        <translation>eine neue Sitzung würde dasselbe laden</translation>
+    </message>
+    <message>
+        <source>a new session would not load it: the file is not there</source>
+        <translation>eine neue Sitzung würde es nicht laden: Die Datei ist nicht da</translation>
+    </message>
+    <message>
         <source>always loaded</source>
         <translation>immer geladen</translation>
     </message>
@@ -4956,8 +5158,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>unter der Schnittlinie</translation>
     </message>
     <message>
+        <source>by Reverie's rules a new session would not load it, though it did not change</source>
+        <translation>nach Reveries Regeln würde eine neue Sitzung es nicht laden, obwohl es sich nicht geändert hat</translation>
+    </message>
+    <message>
+        <source>by Reverie's rules its text would be another, though it did not change</source>
+        <translation>nach Reveries Regeln wäre der Text ein anderer, obwohl er sich nicht geändert hat</translation>
+    </message>
+    <message>
+        <source>changed since; a new session would load what it is now</source>
+        <translation>seitdem geändert; eine neue Sitzung würde den jetzigen Stand laden</translation>
+    </message>
+    <message>
         <source>cut to what fits</source>
         <translation>auf das Passende gekürzt</translation>
+    </message>
+    <message>
+        <source>excluded in the settings</source>
+        <translation>in den Einstellungen ausgeschlossen</translation>
     </message>
     <message>
         <source>it cannot be read</source>
@@ -4976,8 +5194,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>es ist kein Text</translation>
     </message>
     <message>
+        <source>it is not valid UTF-8, so the agent loads nothing of it</source>
+        <translation>kein gültiges UTF-8, daher lädt der Agent nichts davon</translation>
+    </message>
+    <message>
         <source>its line is loaded</source>
         <translation>seine Zeile wird geladen</translation>
+    </message>
+    <message>
+        <source>larger than 4 MB</source>
+        <translation>größer als 4 MB</translation>
     </message>
     <message>
         <source>listed</source>
@@ -4996,8 +5222,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>statt AGENTS.md geladen</translation>
     </message>
     <message>
+        <source>loaded only if its import was approved</source>
+        <translation>nur geladen, wenn der Import genehmigt wurde</translation>
+    </message>
+    <message>
         <source>loaded only when it is needed</source>
         <translation>nur bei Bedarf geladen</translation>
+    </message>
+    <message>
+        <source>loaded, but it may hold credentials: Reverie never opens it</source>
+        <translation>geladen, kann aber Zugangsdaten enthalten: Reverie öffnet sie nie</translation>
     </message>
     <message>
         <source>mux loads this only where its experiment “memory-hot-set” is switched on.</source>
@@ -5012,12 +5246,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>weder angeheftet noch benutzt</translation>
     </message>
     <message>
+        <source>new since; a new session would load it</source>
+        <translation>seitdem neu; eine neue Sitzung würde es laden</translation>
+    </message>
+    <message>
         <source>no line of the index names it</source>
         <translation>keine Zeile des Index nennt es</translation>
     </message>
     <message>
         <source>not loaded</source>
         <translation>nicht geladen</translation>
+    </message>
+    <message>
+        <source>not loaded: the agent recalls single memories instead</source>
+        <translation>nicht geladen: Der Agent ruft stattdessen einzelne Erinnerungen ab</translation>
     </message>
     <message>
         <source>now</source>
@@ -5042,6 +5284,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>read by another part of the agent</source>
         <translation>von einem anderen Teil des Agenten gelesen</translation>
+    </message>
+    <message>
+        <source>recalled for some prompts</source>
+        <translation>für manche Eingaben abgerufen</translation>
+    </message>
+    <message>
+        <source>recalled in part: only its first 4,096 bytes reach the model</source>
+        <translation>teilweise abgerufen: Nur die ersten 4.096 Bytes erreichen das Modell</translation>
     </message>
     <message>
         <source>score {score}</source>
@@ -5078,6 +5328,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{bytes} bytes · {tokens} tokens</source>
         <translation>{bytes} Bytes · {tokens} Tokens</translation>
+    </message>
+    <message>
+        <source>{detail} is set: Claude Code loads nothing here; this is what it would load.</source>
+        <translation>{detail} ist gesetzt: Claude Code lädt hier nichts; das würde es laden.</translation>
     </message>
     <message>
         <source>{name} has another size</source>
@@ -5164,6 +5418,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{used} Tokens</translation>
     </message>
     <message>
+        <source>{why} · not yet known to the running agent</source>
+        <translation>{why} · dem laufenden Agenten noch nicht bekannt</translation>
+    </message>
+    <message>
         <source>{why}: line {line}</source>
         <translation>{why}: Zeile {line}</translation>
     </message>
@@ -5177,6 +5435,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Take over</source>
         <translation>Über&amp;nehmen</translation>
+    </message>
+    <message>
+        <source>&amp;Write anyway</source>
+        <translation>&amp;Trotzdem schreiben</translation>
     </message>
     <message>
         <source>A home was moved</source>
@@ -5199,6 +5461,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ungespeicherte Änderungen</translation>
     </message>
     <message>
+        <source>Write into an unknown layout?</source>
+        <translation>In einen unbekannten Aufbau schreiben?</translation>
+    </message>
+    <message>
+        <source>Writing may damage these memories or switch them off for the agent. Reverie asks again when the layout or version changes.</source>
+        <translation>Das kann diese Notizen beschädigen oder sie für den Agenten abschalten. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
+    </message>
+    <message>
         <source>{before} is gone, and {root} may be the same home.</source>
         <translation>{before} ist weg, und {root} ist vielleicht dasselbe Home.</translation>
     </message>
@@ -5208,6 +5478,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>At work: {holder}.</source>
         <translation>Bei der Arbeit: {holder}.</translation>
+    </message>
+    <message>
+        <source>Each result becomes a note to Codex.</source>
+        <translation>Jedes Ergebnis wird eine Notiz an Codex.</translation>
     </message>
     <message>
         <source>Extraction by Reverie</source>
@@ -5749,6 +6023,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Chat Completions von OpenAI</translation>
     </message>
     <message>
+        <source>OpenAI's responses</source>
+        <translation>Responses von OpenAI</translation>
+    </message>
+    <message>
         <source>Pack the history at</source>
         <translation>Verlauf packen ab</translation>
     </message>
@@ -5817,8 +6095,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Variable des Schlüssels</translation>
     </message>
     <message>
-        <source>What the service speaks: chat completions of OpenAI, or messages of Anthropic.</source>
-        <translation>Was der Dienst spricht: Chat Completions von OpenAI oder Messages von Anthropic.</translation>
+        <source>What the service speaks: chat completions or responses of OpenAI, or messages of Anthropic.</source>
+        <translation>Was der Dienst spricht: Chat Completions oder Responses von OpenAI oder Messages von Anthropic.</translation>
     </message>
     <message>
         <source>Where the service is, up to where the path of its interface begins.</source>
@@ -6019,6 +6297,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Extraktion</translation>
     </message>
     <message>
+        <source>Memory used:</source>
+        <translation>Verwendetes Gedächtnis:</translation>
+    </message>
+    <message>
         <source>Put in by the agent</source>
         <translation>Vom Agenten eingefügt</translation>
     </message>
@@ -6055,12 +6337,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>fertig</translation>
     </message>
     <message>
+        <source>earlier session {id}</source>
+        <translation>frühere Sitzung {id}</translation>
+    </message>
+    <message>
+        <source>extraction failed</source>
+        <translation>Extraktion fehlgeschlagen</translation>
+    </message>
+    <message>
         <source>failed</source>
         <translation>gescheitert</translation>
     </message>
     <message>
+        <source>in section “{name}”</source>
+        <translation>im Abschnitt „{name}“</translation>
+    </message>
+    <message>
         <source>no result</source>
         <translation>kein Ergebnis</translation>
+    </message>
+    <message>
+        <source>not to be remembered</source>
+        <translation>wird nicht gemerkt</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>angeheftet</translation>
     </message>
     <message>
         <source>running</source>
@@ -6093,6 +6395,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{entries} so far</source>
         <translation>bisher {entries}</translation>
+    </message>
+    <message>
+        <source>{path}, line {first}</source>
+        <translation>{path}, Zeile {first}</translation>
+    </message>
+    <message>
+        <source>{path}, lines {first} to {last}</source>
+        <translation>{path}, Zeilen {first} bis {last}</translation>
     </message>
 </context>
 <context>
@@ -6266,10 +6576,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n umbenannt</numerusform><numerusform>%n umbenannt</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n secrets found in them are replaced by placeholders and are not sent.</source>
-        <translation><numerusform>%n darin gefundenes Geheimnis wird durch einen Platzhalter ersetzt und nicht gesendet.</numerusform><numerusform>%n darin gefundene Geheimnisse werden durch Platzhalter ersetzt und nicht gesendet.</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n things to look at</source>
         <translation><numerusform>%n Hinweis</numerusform><numerusform>%n Hinweise</numerusform></translation>
     </message>
@@ -6300,6 +6606,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n transcripts</source>
         <translation><numerusform>%n Transkript</numerusform><numerusform>%n Transkripte</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n values in them look like secrets to Reverie: placeholders are sent instead.</source>
+        <translation><numerusform>%n Wert darin sieht für Reverie wie ein Geheimnis aus: Stattdessen wird ein Platzhalter gesendet.</numerusform><numerusform>%n Werte darin sehen für Reverie wie Geheimnisse aus: Stattdessen werden Platzhalter gesendet.</numerusform></translation>
     </message>
     <message>
         <source>&amp;Both in one note</source>
@@ -6388,6 +6698,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Another process hosts the background services: {purpose}, process {pid}.</source>
         <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
+    </message>
+    <message numerus="yes">
+        <source>Another program overwrote %n files that you had just saved; your text is kept.</source>
+        <translation><numerusform>Ein anderes Programm hat %n Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform><numerusform>Ein anderes Programm hat %n Dateien überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform></translation>
     </message>
     <message>
         <source>Applying what was chosen</source>
@@ -6974,6 +7288,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nie</translation>
     </message>
     <message>
+        <source>never by Reverie</source>
+        <translation>nie durch Reverie</translation>
+    </message>
+    <message>
         <source>new</source>
         <translation>neu</translation>
     </message>
@@ -7072,6 +7390,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>shared by the project's workspaces</source>
         <translation>von den Workspaces des Projekts geteilt</translation>
+    </message>
+    <message>
+        <source>the keyring does not answer</source>
+        <translation>der Schlüsselbund antwortet nicht</translation>
+    </message>
+    <message>
+        <source>the keyring is locked</source>
+        <translation>der Schlüsselbund ist gesperrt</translation>
     </message>
     <message>
         <source>the same is there</source>

@@ -34,9 +34,30 @@ MUTATIONS = (
     Mutation(
         "old or new, never a mix: what failed half-way is put back",
         "runs/transaction.py",
-        "for intent in reversed(journal.intents if touched is None else touched):",
-        "for intent in ():",
+        "        for intent in reversed(intents):",
+        "        for intent in ():",
         ("tests/unit/runs/test_transaction.py", "tests/unit/runs/test_recovery.py"),
+    ),
+    Mutation(
+        "Codex's memory is never switched off: nothing is written into a version that is not there",
+        "homes/codex_store.py",
+        '    return "" if is_directory(home / DIRECTORIES[version]) else NO_STORE',
+        '    return ""',
+        ("tests/unit/homes/test_codex_versions.py",),
+    ),
+    Mutation(
+        "what Codex would refuse is refused",
+        "homes/codex_store.py",
+        '    if text.partition("\\n")[0].removesuffix("\\r") != "v1":',
+        "    if False:",
+        ("tests/unit/homes/test_codex_versions.py",),
+    ),
+    Mutation(
+        "every write into Codex's store takes Codex's lock",
+        "memory/disk_effects.py",
+        "            held.enter_context(write_locks(self._home, (root,), lock_dir=self._lock_dir))",
+        "            pass",
+        ("tests/unit/homes/test_codex_versions.py",),
     ),
     Mutation(
         "old or new, never a mix: a kill is recovered from",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from campaign import churn, faults, mutations, paths
+from campaign.agents import part as agents_part
+from campaign.agents.install import Sources, default_cache
 from helpers.claude_home import ClaudeHomeMaker, look_at_many
 from helpers.co_typists import run_co_typists
 from helpers.counters import count_in_two_processes
@@ -100,13 +103,14 @@ def tour(_directory: Path) -> tuple[list[str], bool]:
 
 
 def claude(directory: Path) -> tuple[list[str], bool]:
-    """500 projects with 5,000 sessions, 3 GB of transcripts, listed without opening one."""
+    """500 projects with 5,000 sessions, 3 GB of transcripts; the list reads the heads of a bounded few."""
     seen = look_at_many(ClaudeHomeMaker(directory), projects=500, sessions=10, size=600_000)
+    opened = seen.transcripts_opened
     told = [
-        f"{seen.workspaces:,} sessions, transcripts opened: {len(seen.transcripts_opened)}",
+        f"{seen.workspaces:,} sessions, beginnings of transcripts read: {len(opened)}",
         f"names of the first place after {seen.tree_s:.2f} s, all places after {seen.all_s:.2f} s",
     ]
-    return told, seen.workspaces == 5_000 and not seen.transcripts_opened
+    return told, seen.workspaces == 5_000 and len(opened) == len(set(opened)) <= 500 * 5
 
 
 def _in_full(tests: str, counts: str) -> tuple[list[str], bool]:
@@ -165,7 +169,20 @@ def soak(directory: Path) -> tuple[list[str], bool]:
     return [f"{SOAK_S:.0f} seconds", *soaked.lines()], not soaked.problems
 
 
+def agents(directory: Path) -> tuple[list[str], bool]:
+    """Reverie against the published programs of the agents, which work for scripted models."""
+    place = AGENT_HOMES or directory
+    return agents_part.run(place, AGENTS, modules=AGENT_CHECKS, limit=AGENT_MINUTES * 60)
+
+
+AGENTS = Sources(default_cache())
+AGENT_CHECKS = agents_part.MODULES
+AGENT_MINUTES = agents_part.LIMIT_S / 60
+AGENT_HOMES: Path | None = None
+
+
 PARTS: dict[str, Part] = {
+    "agents": agents,
     "soak": soak,
     "faults": faults.run,
     "mutations": mutations.run,
@@ -191,9 +208,45 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--report", type=Path, default=Path(tempfile.gettempdir()) / "reverie-campaign.md")
     parser.add_argument("--seconds", type=float, default=SOAK_S, help="how long the soak takes")
+    parser.add_argument("--agents-cache", type=Path, default=default_cache(), help="where programs are kept")
+    parser.add_argument("--latest", action="store_true", help="the newest published versions of the agents")
+    parser.add_argument(
+        "--mux-checkout",
+        type=Path,
+        default=os.environ.get("REVERIE_MUX_CHECKOUT"),
+        help="a git checkout or bare mirror of mux (REVERIE_MUX_CHECKOUT)",
+    )
+    parser.add_argument("--mux-revision", default="", help="the commit of mux that is laid out")
+    parser.add_argument(
+        "--loki",
+        type=Path,
+        default=os.environ.get("REVERIE_LOKI"),
+        help="a directory or git checkout of loki-mode (REVERIE_LOKI); without it, npm is asked",
+    )
+    parser.add_argument("--agent-checks", nargs="+", choices=agents_part.MODULES, default=agents_part.MODULES)
+    parser.add_argument(
+        "--agent-minutes", type=float, default=AGENT_MINUTES, help="the limit for each module"
+    )
+    parser.add_argument(
+        "--agent-homes", type=Path, help="an empty directory where the homes are kept afterwards"
+    )
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="only these parts")
     arguments = parser.parse_args()
-    globals()["SOAK_S"] = arguments.seconds
+    globals().update(
+        SOAK_S=arguments.seconds,
+        AGENTS=Sources(
+            arguments.agents_cache,
+            arguments.latest,
+            arguments.mux_checkout,
+            arguments.mux_revision,
+            arguments.loki,
+        ),
+        AGENT_CHECKS=tuple(arguments.agent_checks),
+        AGENT_MINUTES=arguments.agent_minutes,
+        AGENT_HOMES=arguments.agent_homes and arguments.agent_homes.absolute(),
+    )
+    # What a part started is ended by its own clean-up, which a plain SIGTERM would skip.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     lines, broken = ["# Campaign", ""], 0
     for name in arguments.parts or PARTS:
         with tempfile.TemporaryDirectory(prefix=f"reverie-{name}-") as directory:

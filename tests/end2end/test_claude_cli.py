@@ -67,12 +67,13 @@ def test_the_status_tells_of_the_agents_own_consolidation(
     status = told(maker, capsys, "status", "--session", session_id(1))
     assert status["projectRecord"] is None
     (line,) = status["agent"]
-    assert line["text"] == "Begun by process 999999999, which has ended."
+    assert line["text"] == "Started by a program that has closed; its end is not recorded."
     assert line["at"] > 0
     assert main(["status", "--home", str(maker.root), "--profile", str(maker.user.parent / "profile")]) == 0
-    assert "Claude Code consolidation: Begun by process 999999999, which has ended. (just now)" in (
-        capsys.readouterr().out
-    )
+    assert (
+        "Consolidation by Claude Code or Reverie: "
+        "Started by a program that has closed; its end is not recorded. (just now)"
+    ) in capsys.readouterr().out
 
 
 def test_notes_that_a_person_makes_are_for_their_owner_only_and_other_modes_stay(
@@ -92,3 +93,57 @@ def test_notes_that_a_person_makes_are_for_their_owner_only_and_other_modes_stay
         assert told(maker, capsys, "memory")["success"]
         assert notes.stat().st_mode & 0o777 == mode
     assert [folder.stat().st_mode & 0o777 for folder in list(notes.parents)[:2]] == [0o700, 0o700]
+
+
+def run(maker: ClaudeHomeMaker, *words: str) -> int:
+    return main(
+        [words[0], "--home", str(maker.root), "--profile", str(maker.user.parent / "profile"), *words[1:]]
+    )
+
+
+def test_homes_and_choices_name_sessions_by_title_and_time(
+    maker: ClaudeHomeMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(5):
+        maker.session("/work/shop", number, prompt=f"\x1b[1mTask {number}\x1b[0m " + "x" * 80)
+    before = contents(maker.user)
+    assert run(maker, "homes") == 0
+    out = capsys.readouterr().out
+    assert f"{session_id(4)}  Task 4 xxx" in out
+    assert "x…  20" in out, "a long title is cut, then comes the time"
+    assert "\x1b" not in out
+    (project,) = told(maker, capsys, "homes")[0]["projects"]
+    assert project["name"] == "shop"
+    assert [each["title"][:6] for each in project["workspaces"]] == [f"Task {n}" for n in (4, 3, 2, 1, 0)]
+    assert all(each["updatedAt"] > 0 for each in project["workspaces"])
+    for command in (("doctor",), ("notes",)):
+        assert run(maker, *command) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert [line.split()[0] for line in lines[1:6]] == [session_id(n) for n in (4, 3, 2, 1, 0)]
+        assert "(Task 4 xxx" in lines[1]
+    assert contents(maker.user) == before
+
+
+def test_of_many_sessions_the_newest_are_offered(
+    maker: ClaudeHomeMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(60):
+        maker.session("/work/shop", number)
+    assert run(maker, "doctor") == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1].split()[0] == session_id(59)
+    assert lines[51].strip() == "and 10 older ones, which `reverie homes` lists"
+
+
+@pytest.mark.parametrize("option", ["--workspace", "--session"])
+def test_notes_take_a_session_by_either_name(
+    maker: ClaudeHomeMaker, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    maker.session("/work/shop", 1, prompt="Fix the till")
+    maker.session("/work/shop", 2)
+    by_hand = maker.directory("/work/shop") / session_id(1) / "custom-title.json"
+    by_hand.parent.mkdir()
+    by_hand.write_text('{"customTitle": "The till, by hand"}')
+    assert told(maker, capsys, "notes", option, session_id(1))["success"]
+    notes = maker.directory("/work/shop") / session_id(1) / "session-memory" / "summary.md"
+    assert "The till, by hand" in notes.read_text()

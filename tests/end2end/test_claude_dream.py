@@ -97,13 +97,13 @@ def test_a_merge_takes_index_line_and_links_along_and_the_undo_brings_every_byte
     assert "[[deploy]] and [[deploy]]" in world.text("tests.md")
     assert "**Why:** an outage in May." in world.text("deploy.md")
     assert world.notes.read_text() == NOTES
-    # Coverage lies in our own directory; beside the memories only the agent's lock is new.
+    # Coverage lies in our own directory. A run by rules leaves the agent's own consolidation its time.
     now = contents(world.maker.root)
     came = {rel for rel in now if rel not in before}
-    assert [Path(rel).name for rel in came] == [LOCK_NAME]
+    assert came == set()
     coverage = json.loads((world.profile.own_sidecars("home-1") / "memory-consolidation.json").read_bytes())
     assert coverage["projects"][str(world.cwd)]["lastRunAt"] == NOW
-    assert world.lock.read_bytes() == b""
+    assert not world.lock.exists()
     # The same way back.
     reverted = world.parts.reverter.revert(result.run_id)
     assert not reverted.conflicts
@@ -157,7 +157,28 @@ def test_no_run_touches_the_agents_lock_as_a_file(world: World) -> None:
     world.dream(engine)
     assert [answer["success"] for answer in engine.answers] == [False] * 4
     assert was is not None
-    assert world.lock.read_bytes() == b"", "held and given back, nothing else"
+    assert world.locked() == was, "held and given back, nothing else"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_only_a_run_by_a_model_that_changed_something_counts_as_a_consolidation(
+    world: World, there: bool
+) -> None:
+    before = world.lock_by("999999999", 1_700_000_000) if there else None
+    assert world.dream(ScriptedEngine()).outcome == "unchanged"
+    assert world.locked() == before
+    assert world.dream().outcome == "completed", "by rules"
+    assert world.locked() == before
+    rename = {
+        "command": "rename",
+        "old_path": "/memories/project/deploy.md",
+        "new_path": "/memories/project/rollout.md",
+    }
+    assert world.dream(ScriptedEngine(rename)).outcome == "completed"
+    found = world.locked()
+    assert found is not None
+    assert found[0] == b""
+    assert found[1] > 1_700_000_000 * 10**9
 
 
 @pytest.mark.parametrize("reviewed", [False, True])

@@ -72,6 +72,42 @@ def test_homes_tells_projects_workspaces_and_counts(run: Run) -> None:
     marks = {w["id"]: (w["archived"], w["multiProject"]) for p in found["projects"] for w in p["workspaces"]}
     assert marks["3e9a1b5c6d"] == (True, False)
     assert marks["e8f1a2b3c4"] == (False, True)
+    titles = {w["id"]: w["title"] or w["name"] for p in found["projects"] for w in p["workspaces"]}
+    shown = run("homes").out
+    assert all(f"{identity}  {title}" in shown for identity, title in titles.items())
+    assert "Several projects" in shown
+    assert "_multi" not in shown
+
+
+def test_memory_commands_refuse_a_workspace_that_the_home_does_not_know(
+    home: Path, lines: Callable[..., list[dict[str, Any]]]
+) -> None:
+    request = {"command": "create", "path": "/memories/workspace/x.md", "file_text": "x"}
+    orphan = home / "sessions" / "0000aaaa11" / "memory"
+    orphan.mkdir(parents=True)
+    unknown, listed, on_disk, named = lines(
+        {**request, "workspace_id": "nope"},
+        {**request, "workspace_id": ACME},
+        {**request, "workspace_id": "0000aaaa11"},
+        {**request, "workspace_id": "new0000001", "project_path": "/p"},
+    )
+    assert not unknown["success"]
+    assert "no workspace nope" in unknown["error"]
+    assert ACME in unknown["error"]
+    assert not (home / "sessions" / "nope").exists()
+    assert not named["success"], "a project beside it says nothing about the workspace"
+    assert "no workspace new0000001" in named["error"]
+    assert not (home / "sessions" / "new0000001").exists()
+    assert [each["success"] for each in (listed, on_disk)] == [True, True]
+
+
+def test_no_consolidation_covers_a_workspace_that_the_agent_does_not_list(home: Path, run: Run) -> None:
+    (home / "sessions" / "0000aaaa11" / "memory").mkdir(parents=True)
+    before = (home / "memory-consolidation.json").read_bytes()
+    answer = run("consolidate", "--workspace", "0000aaaa11", "--engine", "rules")
+    assert answer.code == 2
+    assert "no workspace 0000aaaa11" in answer.err
+    assert (home / "memory-consolidation.json").read_bytes() == before
 
 
 def test_tree_is_nested_with_pins_use_size_and_description(run: Run) -> None:

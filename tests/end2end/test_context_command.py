@@ -84,7 +84,7 @@ def test_a_session_of_claude_code_is_named_as_one(tmp_path: Path, profile: Path)
     code, out, err = run_here(maker.root, profile, *words, now=NOW)
     assert (code, err) == (0, "")
     parts = {part["key"]: part for part in json.loads(out)["parts"]}
-    assert parts["index-file"]["text"] == "- [A](a.md)\n"
+    assert parts["index-file"]["text"] == "- [A](a.md)"
     assert parts["instructions"]["entries"][0]["file"] == str(repository / "CLAUDE.md")
     assert json.loads(out)["hotSet"]["items"] == []
 

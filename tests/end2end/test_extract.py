@@ -95,7 +95,6 @@ def test_every_shape_of_rollout_is_read_and_broken_ones_stop_no_other(tmp_path: 
     varied_rollouts(maker, CWD)
     for number, path in enumerate(sorted((maker.root / "sessions").rglob("rollout-*")), start=1):
         age(path, number)
-    maker.newest()
     maker.bucket(OTHER)
     maker.state(maker.thread_row(1, CWD, "Größe ändern"))
     (profile / "config").mkdir(parents=True)
@@ -230,7 +229,7 @@ def test_the_command_tells_in_json_and_in_words(
     assert main([*base, "--json", "extract", "--dry-run"]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert [each["threadId"] for each in planned["candidates"] if each["chosen"]] == ids(3, 2, 1)
-    assert not (home / "memories").exists()
+    assert not any((home / "memories").iterdir())
     assert main([*base, "--json", "extract"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["outcome"], answer["engine"], answer["candidates"]) == ("completed", "rules", 3)
@@ -259,7 +258,7 @@ def test_the_background_services_extract_only_when_that_is_switched_on(home: Pat
         host.stop()
 
     start("extract.disabled")
-    assert not (home / "memories").exists()
+    assert not any((home / "memories").iterdir())
     (profile / "config").mkdir(parents=True, exist_ok=True)
     (profile / "config" / "config.toml").write_text("[extract]\nat_launch = true\n")
     start("extract.consolidation-finished")
@@ -306,7 +305,7 @@ def test_a_rollout_with_nothing_to_remember_is_looked_at_once_and_takes_no_place
     age(maker.rollout(1, talk(1, CWD, "Fix the build")), 1)
     first = extract(maker.root, profile)
     assert (first.outcome, {end.outcome for end in first.rollouts}) == ("completed", {"unchanged"}), first
-    assert not (maker.root / "memories").exists()
+    assert not any((maker.root / "memories").iterdir())
     second = extract(maker.root, profile)
     assert [end.outcome for end in second.rollouts] == ["unchanged", "unchanged", "completed"], second
     assert traces_of(maker.root) == ids(1)

@@ -384,7 +384,7 @@ def test_the_footer_knows_what_waits_and_when_something_was_done_last(home: Path
     assert (before.last_at, before.last_outcome, before.waiting, before.holder) == (None, "", 2, "")
     assert before.engine == "rules"
     assert [each.thread_id for each in desk.candidates() if each.chosen] == ids(2, 1)
-    assert not (home / "memories").exists()
+    assert not any((home / "memories").iterdir())
     extract(home, profile)
     after = desk.status("/projects/demo")
     assert (after.last_at, after.last_outcome, after.waiting) == (NOW, "completed", 0)

@@ -138,6 +138,7 @@ def test_a_link_in_place_of_a_memory_is_left_alone(tmp_path: Path, above: int) -
     home = small_home(tmp_path / "codex", [1]).root
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
+    (home / "memories").rmdir()
     link = (memory_of(home), memory_of(home).parent, home / "memories")[above]
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(elsewhere)

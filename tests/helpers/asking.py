@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.model_server import ModelServer
 from reverie.agent.catalogue import Catalogue
+from reverie.agent.keys import RingTrouble
 from reverie.agent.messages import Message, ToolSpec, Turn, UserMessage
 from reverie.agent.provider import ModelRequest, Provider, ProviderError, StreamProgress
 from reverie.settings import ProviderSettings
@@ -27,6 +28,8 @@ VIEW = ToolSpec("view", "Shows a memory.", {"type": "object", "properties": {"pa
 
 class MemoryKeys:
     """Keys in a dictionary."""
+
+    trouble: RingTrouble = ""
 
     def __init__(self, **keys: str) -> None:
         self.keys = keys

@@ -79,8 +79,20 @@ class CodexHomeMaker:
             path.write_text(trace_text(thread_id(number), cwd) if told else "no header\n")
         return memory
 
+    def version_two(self) -> None:
+        """The store of a home of today, as Codex makes it by itself."""
+        headings = ("## User Profile", "## User preferences", "## General Tips", "## What's in Memory")
+        self.file("memories_v2/memory_summary.md", "v1\n\n" + "\n\nBrief.\n\n".join(headings) + "\n")
+        self.file(
+            "memories_v2/rollout_summaries/2026-02-09T10-00-00-a1b2-fix.md",
+            f"thread_id: {thread_id(1)}\ncwd: /projects/demo\n\nx\n",
+        )
+        self.file("memories_v2/extensions/ad_hoc/instructions.md")
+        self.file("memories_v2/.git/HEAD", "ref: refs/heads/main\n")
+        self.file("memories_v2.lock", "")
+
     def newest(self) -> None:
-        """The global store of the newest generation."""
+        """The global store of version 1."""
         self.file("memories/memory_summary.md", "v1\n\n## User Profile\nBrief.\n")
         self.file("memories/MEMORY.md", "# Task Group: build\nscope: repo\n")
         self.file("memories/raw_memories.md", "# Raw Memories\n\nNo raw memories yet.\n")

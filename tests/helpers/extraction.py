@@ -28,8 +28,9 @@ def age(path: Path, number: int) -> None:
 
 
 def small_home(root: Path, numbers: Iterable[int] = (1, 2, 3), cwd: str = CWD) -> CodexHomeMaker:
-    """A home with one short session for each number."""
+    """A home of the first generation, with one short session for each number."""
     maker = CodexHomeMaker(root)
+    maker.memories.mkdir()
     (root / "session_index.jsonl").write_text("")
     for number in numbers:
         age(maker.rollout(number, talk(number, cwd, f"Fix the build, part {number}")), number)

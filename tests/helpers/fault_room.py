@@ -224,13 +224,14 @@ def obey_modes() -> None:
 
 def report_of(job: dict[str, Any]) -> dict[str, Any]:
     """Let the case happen, in this process."""
-    from helpers import faults_disk, faults_far, faults_state
+    # In the child this module is `__main__`, and the cases raise the error of the module they import.
+    from helpers import fault_room, faults_disk, faults_far, faults_state
 
     room = Room(Path(job["place"]), job["full"])
     skipped = ""
     try:
         {**faults_disk.CASES, **faults_state.CASES, **faults_far.CASES}[job["case"]](room)
-    except NotHereError as error:
+    except fault_room.NotHereError as error:
         skipped = str(error)
     except BaseException:  # noqa: BLE001 - whatever it is, the report says it
         room.problems.append("a bug: " + traceback.format_exc()[-1500:])

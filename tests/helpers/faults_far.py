@@ -17,15 +17,18 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from helpers.fault_room import ACME, NOTE, Case, NotHereError, Room
+from helpers.samples import copy_sample
 from helpers.slow_disk import CannotMountError, SlowDisk, own_mounts
 
 NOTE_FILE = "memory/global/testing.md"
 PATIENCE_MS = 60_000
 STILL_S = 10.0
 CLOSED_S = 20.0
+BESIDE_S = 40.0
 TYPED = "- typed while nothing answered\n"
 
 
@@ -52,8 +55,15 @@ class _Person:
     """A window, and who sits before it. A guard tells of a window that stands still, and lets it go on."""
 
     def __init__(
-        self, room: Room, disk: SlowDisk, *, furnish: bool = True, patience_ms: int = PATIENCE_MS
+        self,
+        room: Room,
+        disk: SlowDisk,
+        *,
+        furnish: bool = True,
+        patience_ms: int = PATIENCE_MS,
+        found: bool = False,
     ) -> None:
+        """`found`: the window looks for homes itself."""
         from PySide6.QtCore import QTimer
 
         from reverie.clock import system_clock
@@ -70,7 +80,8 @@ class _Person:
         self.timer = QTimer()
         self.timer.timeout.connect(self._tick)
         self.timer.start(10)
-        beginning, profile = Beginning((room.home,), ACME, helper=True), Profile.under(room.profile)
+        homes = () if found else (room.home,)
+        beginning, profile = Beginning(homes, ACME, helper=True), Profile.under(room.profile)
         self.window = MainWindow(profile, system_clock, Icons(), beginning, furnish=furnish)
         self.window.show()
         self.window.start()
@@ -103,8 +114,10 @@ class _Person:
     @property
     def told(self) -> str:
         """What the window says of a disk that does not answer."""
-        told = self.window.waiting.accessibleDescription()
-        return told if "does not answer" in told else ""
+        notice = self.window.tab.notice
+        page = notice.sentence.text() if notice.isVisible() else ""
+        told = (self.window.waiting.accessibleDescription(), page)
+        return next((each for each in told if "does not answer" in each), "")
 
     def open_note(self) -> None:
         self.room.check(self.window.tab.tree.select_path(NOTE), "the note is not in the tree")
@@ -232,6 +245,64 @@ def _interrupted(room: Room) -> None:
     room.check(command.returncode == 1 and "Traceback" not in rest, f"{command.returncode}: {rest[-300:]}")
 
 
+def beside(room: Room) -> None:
+    """One home hangs, another is well: every command and the window work on that one and name the other."""
+    good = room.place / "user" / ".xum"
+    with _far(room) as disk:
+        copy_sample("mux-home", good.parent).rename(good)
+        disk.hang()
+        _commands_go_on(room, good)
+        _watch_starts(room, good)
+        os.environ.update(HOME=str(good.parent), MUX_ROOT=str(room.home))
+        person = _Person(room, disk, found=True)
+        person.until("the good home is shown", lambda: person.window.session is not None)
+        room.check(person.session.info.root == good, "another home is shown")
+        person.until("the other is named", lambda: person.window.homes.troubled_places)
+        (place,) = person.window.homes.troubled_places
+        room.messages.append(str(place.error))
+        room.check(place.silent and place.root == room.home, f"it names {place}")
+        disk.go()
+        person.until("it is opened once it answers", lambda: len(person.window.homes.sessions) == 2)
+        person.until("nothing goes on", lambda: not person.window.lanes.busy())
+        person.close()
+
+
+def _user_call(room: Room, good: Path, *words: str) -> dict[str, Any]:
+    """How a person's command is called who has both homes."""
+    call = [sys.executable, "-m", "reverie", *words, "--profile", str(room.profile)]
+    env = {**os.environ, "HOME": str(good.parent), "MUX_ROOT": str(room.home)}
+    return {"args": call, "env": env, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+
+
+def _commands_go_on(room: Room, good: Path) -> None:
+    for words in (("homes",), ("search", "testing"), ("runs",), ("traces",), ("tree", "--workspace", ACME)):
+        began = time.monotonic()
+        with subprocess.Popen(**_user_call(room, good, *words)) as command:
+            limit = threading.Timer(BESIDE_S, command.kill)
+            limit.start()
+            out, said = command.communicate()
+            limit.cancel()
+        took = time.monotonic() - began
+        room.messages.append(f"reverie {words[0]} beside a home that hangs: {took:.1f} s")
+        room.check(command.returncode in (0, 1), f"{words[0]} ended with {command.returncode}: {said[-300:]}")
+        room.check(f"{room.home} does not answer" in said, f"{words[0]} does not name it: {said!r}")
+        room.check("Reverie waits for it" not in said, f"{words[0]} says that it waits: {said!r}")
+        room.check(out.strip(), f"{words[0]} answers nothing")
+
+
+def _watch_starts(room: Room, good: Path) -> None:
+    with subprocess.Popen(**_user_call(room, good, "watch", "--json")) as command:
+        assert command.stdout is not None
+        limit = threading.Timer(BESIDE_S, command.kill)
+        limit.start()
+        state = command.stdout.readline()
+        command.send_signal(signal.SIGTERM)
+        _out, said = command.communicate()
+        limit.cancel()
+    room.check(f'"hosting", "home": "{good}"' in state, f"watch hosts nothing: {state!r} {said!r}")
+    room.check(command.returncode == 0, f"watch ended with {command.returncode}: {said[-300:]}")
+
+
 def going(room: Room) -> None:
     """The other side goes away under an open window, and comes back."""
     with _far(room) as disk:
@@ -268,5 +339,6 @@ def going(room: Room) -> None:
 CASES: dict[str, Case] = {
     "slow disk": slow,
     "disk that hangs": hanging,
+    "disk that hangs beside another": beside,
     "disk that goes away": going,
 }

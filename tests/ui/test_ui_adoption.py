@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,6 +70,20 @@ def test_a_copy_is_a_home_of_its_own_and_nothing_is_asked(
     assert session is not None
     assert asked == []
     assert session.workbench.home_id != before
+
+
+def test_a_picture_of_a_moved_home_is_taken_without_a_question(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    opened_once(windows, home)
+    moved = home.rename(home.with_name("moved"))
+    file = tmp_path / "picture.png"
+    words = ["--profile", str(windows.profile.config.parent), "--home", str(moved), "--screenshot", str(file)]
+    done = subprocess.run(
+        [sys.executable, "-m", "reverie", *words], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert file.is_file()
 
 
 @pytest.mark.parametrize(("button", "taken"), [("Take over", True), ("No", False)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from reverie.ui import crash
-from reverie.ui.app import Log, display_problem
+from reverie.ui.app import Log, demo_place, display_problem, unreachable_display
 from reverie.ui.crash import CrashReporter, RecentRecords, qt_message
 
 
@@ -126,3 +127,39 @@ def test_the_records_kept_are_few() -> None:
     for number in range(crash.RECORDS_KEPT + 10):
         records.emit(logging.LogRecord("x", logging.INFO, "", 0, f"{number}", (), None))
     assert len(records.lines) == crash.RECORDS_KEPT
+
+
+def test_a_display_that_cannot_be_reached_is_told_in_a_sentence_without_a_core_dump(tmp_path: Path) -> None:
+    """B38."""
+    environment = {**os.environ, "DISPLAY": ":4711", "QT_QPA_PLATFORM": "", "TMPDIR": str(tmp_path)}
+    environment.pop("WAYLAND_DISPLAY", None)
+    call = [sys.executable, "-m", "reverie", "--demo"]
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "the display :4711 cannot be reached" in done.stderr or "system library" in done.stderr
+    assert "reverie homes" in done.stderr
+    assert "Aborted" not in done.stderr
+    assert "qt.qpa" not in done.stderr
+    assert list(tmp_path.glob("reverie-demo-*")) == []
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        (["could not connect to display :7", "no Qt platform plugin"], "the display :7 cannot be reached"),
+        (["xcb-cursor0 is needed"], "system library"),
+    ],
+)
+def test_what_keeps_qt_from_starting_is_told_from_its_messages(messages: list[str], expected: str) -> None:
+    assert expected in unreachable_display(messages, {"DISPLAY": ":7"})
+
+
+def test_only_a_demo_leaves_a_place_in_the_temporary_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    place = demo_place(at_once=False)
+    assert (place.parent, list(tmp_path.iterdir())) == (tmp_path, [])
+    assert place != demo_place(at_once=False)
+    made = demo_place(at_once=True)
+    assert list(tmp_path.iterdir()) == [made]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu
 from test_ui_window import GuiThreadFiles
 from ui_windows import Windows
 
@@ -21,9 +28,21 @@ from helpers.codex_home import (
     varied_rollouts,
 )
 from helpers.model_server import ModelServer, Reply
+from helpers.rollouts import meta, said, write_rollout
+from reverie.homes.agents import AgentJob
+from reverie.homes.scopes import Scope
+from reverie.services.extracting import ExtractView
 from reverie.services.views import ConsentView
+from reverie.ui.extraction import words as extraction_words
 from reverie.ui.extraction.consent import RolloutConsent
+from reverie.ui.extraction.dialog import ExtractDialog
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import Lane
+from reverie.ui.memory.footer import Footer
 from reverie.ui.row_delegate import ROW_ROLE
+from reverie.ui.transcripts.jobs_dialog import JobsDialog
+from reverie.ui.transcripts.words import state_of
+from reverie.ui.words import when
 
 CWD = "/projects/demo"
 
@@ -52,6 +71,101 @@ def codex(tmp_path: Path) -> CodexHomeMaker:
         job("memory_stage1", thread_id(4), "error", finished_at=NOW_S - 30, last_error="no JSON"),
     )  # fmt: skip
     return maker
+
+
+@pytest.fixture
+def february(tmp_path: Path) -> CodexHomeMaker:
+    """A home of the first generation, which `reverie extract` serves in its own layout."""
+    maker = CodexHomeMaker(tmp_path / "codex")
+    maker.bucket(CWD)
+    varied_rollouts(maker, CWD)
+    rows = [maker.thread_row(number, CWD, f"Thread {number}") for number in (1, 4, 6)]
+    maker.state(*rows, maker.thread_row(11, CWD, source='{"subagent":"review"}'))
+    return maker
+
+
+@pytest.fixture
+def today(tmp_path: Path) -> CodexHomeMaker:
+    """A home with memory version 2."""
+    maker = CodexHomeMaker(tmp_path / "codex")
+    maker.version_two()
+    varied_rollouts(maker, CWD)
+    maker.state(maker.thread_row(1, CWD, "Thread 1"))
+    return maker
+
+
+@contextmanager
+def codex_consolidates(maker: CodexHomeMaker) -> Iterator[None]:
+    """As Codex does for the whole of a consolidation."""
+    with (maker.root / "memories_v2.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+SUMMARY = "/memories/global/memory_summary.md"
+
+
+def test_a_save_waits_while_codex_consolidates_and_goes_on_by_itself(
+    windows: Windows, today: CodexHomeMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reverie.ui.memory.buffers.RETRY_MS", 20)
+    file, driver = today.root / "memories_v2" / "memory_summary.md", windows.open(today.root, "")
+    before = file.read_text()
+    opened = driver.open(SUMMARY)
+    end = before.replace("## General Tips\n", "## General Tips\n\n- typed", 1)
+    with codex_consolidates(today):
+        driver.pane.text.setPlainText(end)
+        with GuiThreadFiles() as touched:
+            driver.do("file.save")
+            driver.until(lambda: bool(opened.waiting))
+        assert list(touched) == []
+        assert "Codex is consolidating" in driver.pane.banner.text
+        assert "saved by itself" in driver.pane.banner.text
+        assert problems(driver.window) == []
+        driver.pane.text.setPlainText(end.replace("- typed", "- typed on"))
+        assert file.read_text() == before
+        # Codex rewrites another place of the file before it releases the lock.
+        file.write_text(before.replace("Brief.", "Brief, says Codex.", 1))
+    driver.until(lambda: "- typed on" in file.read_text())
+    assert "Brief, says Codex." in file.read_text(), "what Codex wrote is merged, not overwritten"
+    driver.until(lambda: not opened.waiting and not opened.buffer.modified)
+    assert driver.pane.banner.text == ""
+
+
+def test_a_save_that_codex_would_refuse_says_why_and_keeps_the_text(
+    windows: Windows, today: CodexHomeMaker
+) -> None:
+    driver = windows.open(today.root, "")
+    before = (today.root / "memories_v2" / "memory_summary.md").read_text()
+    opened = driver.open(SUMMARY)
+    driver.pane.text.setPlainText(before.removeprefix("v1\n"))
+    driver.do("file.save")
+    driver.until(lambda: bool(driver.pane.error.text))
+    assert "first line must be exactly v1" in driver.pane.error.text
+    assert opened.buffer.modified
+    assert (today.root / "memories_v2" / "memory_summary.md").read_text() == before
+
+
+def test_codex_is_told_something_by_a_note(windows: Windows, today: CodexHomeMaker) -> None:
+    driver = windows.open(today.root, "")
+    control = driver.tab.telling
+    driver.do("dream.tell")
+    dialog = control.dialog
+    assert dialog is not None
+    assert not dialog.accept_button.isEnabled(), "there is nothing to tell yet"
+    assert problems(dialog) == []
+    dialog.text.setPlainText("I like tabs.")
+    dialog.accept_button.click()
+    notes = today.root / "memories_v2" / "extensions" / "ad_hoc" / "notes"
+    driver.until(lambda: control.dialog is None)
+    (note,) = notes.iterdir()
+    assert note.read_text() == "I like tabs.\n"
+    driver.until(lambda: any(path.endswith(note.name) for path in driver.paths(Scope.GLOBAL)))
+
+
+def test_other_homes_take_no_notes(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    assert not driver.window.actions_["dream.tell"].isEnabled()
 
 
 def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex: CodexHomeMaker) -> None:
@@ -129,6 +243,56 @@ def test_transcripts_jobs_and_generated_files_of_a_home(windows: Windows, codex:
     assert before == after
 
 
+def test_projects_and_sections_are_listed_by_the_names_they_were_given(
+    windows: Windows, tmp_path: Path
+) -> None:
+    maker = CodexHomeMaker(tmp_path / "codex")
+    maker.rollout(1, [meta(thread_id(1), CWD), said("user", "Fix it")])
+    maker.state(
+        maker.thread_row(1, CWD, "Fix it"),
+        "CREATE TABLE projects (id TEXT PRIMARY KEY, name TEXT)",
+        "CREATE TABLE project_roots (project_id TEXT, position INTEGER, path TEXT)",
+        "CREATE TABLE thread_sections (id TEXT PRIMARY KEY, name TEXT)",
+        "INSERT INTO projects VALUES ('p', 'The great one')",
+        f"INSERT INTO project_roots VALUES ('p', 0, '{CWD}')",
+        "INSERT INTO thread_sections VALUES ('s', 'Later')",
+        "UPDATE threads SET thread_section_id = 's', memory_mode = 'disabled'",
+        more=", thread_section_id TEXT, memory_mode TEXT",
+    )
+    driver = windows.open(maker.root, "")
+    tab = driver.window.late.transcripts
+    driver.do("view.transcripts")
+    driver.until(lambda: tab.is_settled)
+    model = tab.list.model
+    row = [model.index(0, column).data() for column in range(model.columnCount())]
+    assert "The great one" in row
+    assert "not to be remembered, in section “Later”" in row
+
+
+def test_a_thread_that_is_reverted_while_it_is_read_goes_on_in_its_new_file(
+    windows: Windows, tmp_path: Path
+) -> None:
+    maker = CodexHomeMaker(tmp_path / "codex")
+    thread, segment = thread_id(1), thread_id(9)
+    first = maker.rollout(
+        1, [meta(thread, CWD), said("user", "the beginning"), said("user", "the wrong way")]
+    )
+    driver = windows.open(maker.root, "")
+    tab = driver.window.late.transcripts
+    driver.do("view.transcripts")
+    driver.until(lambda: tab.is_settled and "the wrong way" in tab.view.text.toPlainText())
+    end = first.read_bytes().index(b"\n", first.read_bytes().index(b"the beginning")) + 1
+    base = {"thread_id": thread, "end_byte_offset": end}
+    lines = [meta(thread, CWD, history_base=base), said("user", "another way")]
+    write_rollout(first.with_name(f"{first.stem}_{segment}.jsonl"), lines)
+    tab.read_again()
+    driver.until(lambda: "another way" in tab.view.text.toPlainText())
+    shown = tab.view.text.toPlainText()
+    assert "the wrong way" not in shown
+    assert "the beginning" in shown
+    assert f"still in {first.name}" in shown
+
+
 def test_the_rows_of_the_agent_follow_its_books(windows: Windows, codex: CodexHomeMaker) -> None:
     driver = windows.open(codex.root, "")
     told = [row.value.text() for row in driver.footer.agent.rows]
@@ -145,9 +309,9 @@ def test_the_rows_of_the_agent_follow_its_books(windows: Windows, codex: CodexHo
 
 
 def test_rollouts_are_extracted_one_by_one_and_what_came_of_it_can_be_undone(
-    windows: Windows, codex: CodexHomeMaker
+    windows: Windows, february: CodexHomeMaker
 ) -> None:
-    old = NOW_S - 90_000
+    codex, old = february, NOW_S - 90_000
     for path in codex.root.rglob("rollout-*"):
         os.utime(path, (old, old))
     databases = {path: path.read_bytes() for path in codex.root.glob("*.sqlite")}
@@ -247,3 +411,53 @@ def test_nothing_is_sent_before_a_person_agreed_and_a_run_can_be_cancelled(
         assert not list(codex.memories.glob("*/memory/trace_summaries/*_fix_the_build.md"))
         assert dialog.run.isEnabled()
         dialog.close()
+
+
+def test_where_results_become_notes_the_footer_and_the_dialog_say_so(qtbot: Any) -> None:
+    for to_notes in (True, False):
+        view = ExtractView(None, "", 7, "", "rules", "The default.", to_notes)
+        line = extraction_words.footer_line(view, running=False)
+        assert line.text.startswith("7 threads wait.")
+        dialog = ExtractDialog(Icons(), lambda: 0)
+        qtbot.addWidget(dialog)
+        dialog.say_standing(view)
+        footer = Footer(Icons(), lambda: 0)
+        qtbot.addWidget(footer)
+        footer.set_actions(QAction("Consolidate", footer), QMenu(footer))
+        footer.offer(QAction("Extract rollouts", footer))
+        footer.say_other_engine(view.engine, to_notes=view.to_notes)
+        for text in (line.text, dialog.summary.text(), footer.engine.text()):
+            assert ("to Codex" in text) is to_notes
+
+
+def test_a_try_whose_time_has_come_is_made_at_the_next_start(qtbot: Any) -> None:
+    now = NOW_S * 1000
+    dialog = JobsDialog(Icons(), lambda: now, cast(Lane, None))
+    qtbot.addWidget(dialog)
+    failed = AgentJob("1", "memory_stage1", "a", "failed", "Broken.", now - 9)
+    for retry_at in (now - 1, now):
+        assert dialog._item(replace(failed, retry_at=retry_at)).text(4) == "at its next start"
+    assert dialog._item(replace(failed, retry_at=now + 60_000)).text(4) == when(now + 60_000)
+    assert dialog._item(replace(failed, retry_at=None)).text(4) == "–"
+
+
+def test_a_window_begins_with_the_project_that_was_asked_for(windows: Windows, codex: CodexHomeMaker) -> None:
+    codex.bucket("/projects/another")
+    for asked, shown in (("/projects/another", "/projects/another"), ("/projects/none", None)):
+        driver = windows.begin(codex.root, "", watching=False, project=asked)
+        driver.settle()
+        context = driver.session.context
+        assert context is not None
+        assert context.project_path == shown
+
+
+def test_a_thread_whose_extraction_failed_says_so_in_the_list_of_transcripts(
+    windows: Windows, codex: CodexHomeMaker
+) -> None:
+    driver = windows.open(codex.root, "")
+    tab = driver.window.late.transcripts
+    driver.do("view.transcripts")
+    driver.until(lambda: tab.is_settled)
+    states = {source.id: state_of(source) for source in tab.list.shown}
+    assert "extraction failed" in states[thread_id(4)]
+    assert "extraction failed" not in states[thread_id(1)]

@@ -13,6 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QLabel, QScrollArea
 from ui_windows import ACME, INGEST, Windows
 
+from helpers.codex_home import CodexHomeMaker
 from reverie import log_level
 from reverie.doctor.findings import Finding, Fix
 from reverie.errors import MendableError
@@ -232,6 +233,19 @@ def test_another_workspace_is_examined_when_it_is_selected_and_a_home_without_on
     driver.settle()
     assert not tab.findings
     assert tab.nothing.isVisible()
+
+
+def test_a_home_whose_agent_has_no_workspaces_is_examined_whatever_is_selected(
+    windows: Windows, tmp_path: Path
+) -> None:
+    maker = CodexHomeMaker(tmp_path / "codex")
+    maker.bucket("/code/acme")
+    driver = windows.open(maker.root, "", watching=False)
+    tab = examined(driver)
+    assert state(tab, "dream-switch") == "off"
+    assert driver.services.doctor_control._context.workspace_id is None
+    assert not tab.nothing.isVisible()
+    driver.settle()
 
 
 def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says_why(

@@ -20,6 +20,7 @@ from reverie.ui.memory.editor_state import Address, FileRef
 from reverie.ui.memory.foreign_edits import MOST_EDITS
 from reverie.ui.theme import theme_of
 
+LINE = "x" * 99 + "\n"
 REF = FileRef.memory("home", "global", "a.md")
 ADDRESS = Address(ScopeContext("w", "/p"), "/memories/global/a.md")
 ODD = st.text(
@@ -103,7 +104,7 @@ def test_a_byte_order_mark_is_not_shown_and_not_lost(qapp: object) -> None:
 
 
 def test_a_huge_file_is_cut_only_where_it_cannot_be_written(qapp: object) -> None:
-    file, _owner = opened("x" * (SHOWN_CHARS + 5), cap=100)
+    file, _owner = opened(LINE * (SHOWN_CHARS // len(LINE) + 1), cap=100)
     assert file.cut
     assert file.read_only
     assert len(file.text) == SHOWN_CHARS

@@ -28,7 +28,7 @@ def looks(driver: Driver) -> Any:
 
 def test_the_button_consolidates_and_every_view_follows(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
-    assert driver.row(Scope.WORKSPACE).text.endswith("compaction, 2\u00a0changes")
+    assert driver.row(Scope.WORKSPACE).text.endswith("compaction, 1\u00a0change")
     assert driver.consolidate() == "completed"
     driver.until(lambda: driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now, manual"))
     driver.until(lambda: "api/v2/pagination/cursor-notes.md" not in driver.paths())
@@ -59,9 +59,12 @@ def test_a_consolidation_in_a_terminal_looks_the_same(windows: Windows, home: Pa
     driver.until(lambda: driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now, manual"))
     driver.until(lambda: "api/v2/pagination/cursor-notes.md" not in driver.paths())
     record = json.loads(result.stdout)
-    applied = sum(op["applied"] for op in record["ops"])
     for scope in Scope:
-        assert driver.row(scope).text == f"just\u00a0now, manual, {applied}\u00a0changes"
+        applied = sum(
+            op["applied"] and f"/memories/{scope.value}/" in f"{op['path']} {op.get('newPath', '')}"
+            for op in record["ops"]
+        )
+        assert driver.row(scope).text == f"just\u00a0now, manual, {applied}\u00a0change{'s' * (applied != 1)}"
     assert driver.footer.panel.result.isHidden(), "nobody pressed the button here"
 
 
@@ -226,6 +229,8 @@ def test_a_run_is_reviewed_below_and_undone_from_the_list(windows: Windows, home
     driver.until(lambda: dialog.runs.list.count() == 2)
     driver.settle()
     assert driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now"), "an undo keeps the coverage"
+    for scope in Scope:
+        assert driver.row(scope).text.endswith("undone"), scope
 
 
 def test_no_key_meant_for_a_run_is_typed_into_the_text_beside_and_enter_in_a_review_undoes_nothing(

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QTest
 from ui_windows import SEVERAL, Driver, Windows
 
 from reverie.homes.scopes import Scope
@@ -17,6 +19,7 @@ from reverie.ui import dialogs
 from reverie.ui.memory.dialogs import NewMemory, PathDialog
 from reverie.ui.memory.move_dialog import MoveDialog
 from reverie.ui.memory.tree_model import Role
+from reverie.ui.palette import Palette
 
 PATH = "/memories/project/deploy.md"
 
@@ -319,3 +322,19 @@ def test_a_new_memory_is_offered_only_the_scopes_that_exist(
     monkeypatch.setattr(PathDialog, "ask_new", lambda _parent, scopes, *_: offered.append(scopes))
     driver.do("memory.new")
     assert offered == [[Scope.WORKSPACE, Scope.GLOBAL]]
+
+
+def test_a_pin_is_told_in_the_bar_with_undo_and_ctrl_p_pins_nothing(driver: Driver) -> None:
+    """B11: Ctrl+P pinned without a word, also from inside the editor."""
+    driver.open(PATH)
+    driver.pane.text.setFocus()
+    QTest.keyClick(driver.pane.text, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
+    palette = next(each for each in driver.window.findChildren(Palette) if each.isVisible())
+    QTest.keyClick(palette.field, Qt.Key.Key_Escape)
+    driver.settle()
+    assert not driver.file(PATH).file.usage.pinned
+    driver.do("memory.pin")
+    driver.until(lambda: driver.file(PATH).file.usage.pinned)
+    assert "Pinned" in driver.tab.undo_bar.text
+    driver.tab.undo_bar.button("undo").click()
+    driver.until(lambda: not driver.file(PATH).file.usage.pinned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -74,6 +75,34 @@ def test_a_row_is_a_record_or_never_or_unavailable_and_these_never_look_alike(fo
     states = [footer.rows[scope].state for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)]
     assert states == ["record", "never", "unavailable"]
     assert len({footer.rows[scope].words.text for scope in Scope}) == 3
+
+
+def test_scopes_that_the_agent_never_has_are_left_out_and_come_back_with_another_context(
+    footer: Footer,
+) -> None:
+    absent = replace(missing(Scope.WORKSPACE, "None per session."), permanent=True)
+    footer.show_status(status(absent, missing(Scope.PROJECT, "None is chosen."), never(Scope.GLOBAL)))
+    hidden = {scope for scope, found in footer.rows.items() if found.value.isHidden()}
+    assert hidden == {Scope.WORKSPACE}
+    assert footer.rows[Scope.WORKSPACE].label.isHidden()
+    footer.forget()
+    assert not any(found.value.isHidden() for found in footer.rows.values())
+
+
+def test_beside_the_agents_own_jobs_a_row_that_was_never_consolidated_names_reverie(footer: Footer) -> None:
+    footer.show_status(status(never(Scope.GLOBAL)))
+    plain = footer.rows[Scope.GLOBAL].words.text
+    agent = (StatusLine(None, "Codex consolidation", "Done."),)
+    footer.show_status(status(never(Scope.GLOBAL), agent=agent))
+    assert footer.rows[Scope.GLOBAL].words.text == "never by Reverie" != plain
+
+
+def test_a_scope_that_is_shown_alone_is_not_called_shared(footer: Footer) -> None:
+    footer.show_status(status(never(Scope.PROJECT), never(Scope.GLOBAL)))
+    assert footer.rows[Scope.GLOBAL].words.note == "shared by all"
+    absent = replace(missing(Scope.PROJECT, "Never."), permanent=True)
+    footer.show_status(status(absent, never(Scope.GLOBAL)))
+    assert footer.rows[Scope.GLOBAL].words.note == ""
 
 
 def test_before_anything_is_known_a_row_does_not_say_never(footer: Footer) -> None:

@@ -15,7 +15,7 @@ from ui_desk import Desk
 
 from helpers.profiles import examples
 from reverie.settings import Settings, load_settings
-from reverie.ui import words
+from reverie.ui import window_wishes, words
 from reverie.ui.app import make_application
 from reverie.ui.icons import Icons
 from reverie.ui.look import LookControl, language_of, read_look
@@ -150,3 +150,9 @@ def test_the_page_shows_what_is_kept_and_tells_when_another_look_is_wanted(qtbot
     assert (desk.kept.window.language, desk.kept.window.font_size) == ("de", 0)
     control.dialog.reject()
     control.stop()
+
+
+def test_a_device_in_place_of_the_settings_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.symlink_to("/dev/zero")
+    assert read_look(file) == window_wishes.Window()

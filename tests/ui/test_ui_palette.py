@@ -12,7 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from ui_windows import Windows
 
-from reverie.ui.actions import ACTIONS, Situation, always
+from helpers.samples import snapshot
+from reverie.ui.actions import ACTIONS, ActionRow, Situation, always
 from reverie.ui.palette import MOST_MEMORIES, Palette, PaletteModel, action_entries, why_not
 from reverie.ui.palette_rank import MOST_FUZZY, best, fit
 
@@ -75,8 +76,10 @@ def test_from_the_editor_to_any_action_or_memory_by_keyboard_alone(windows: Wind
     assert palette.geometry().width() <= window.width()
 
     palette.field.setText("save")
-    assert palette.current is not None
-    assert palette.current.why_not  # nothing was changed
+    listed_now = {entry.id: entry for entry in palette.model.entries}
+    assert listed_now["file.save"].why_not  # nothing was changed
+    assert palette.current is None or not palette.current.why_not
+    palette.list.setCurrentIndex(palette.model.index(palette.model.entries.index(listed_now["file.save"]), 0))
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isVisible()
     palette.field.setText("show homes")
@@ -99,3 +102,61 @@ def test_from_the_editor_to_any_action_or_memory_by_keyboard_alone(windows: Wind
     palette = next(each for each in window.findChildren(Palette) if each.isVisible())
     QTest.keyClick(palette.field, Qt.Key.Key_Escape)
     assert not palette.isVisible()
+
+
+def _model(typed: str, now: Situation, paths: list[str]) -> PaletteModel:
+    rows = [
+        ActionRow(spec.id, spec.text.replace("&", "").rstrip("…"), "", "", "", spec.rule, spec.destructive)
+        for spec in ACTIONS
+    ]
+    model = PaletteModel(action_entries(rows, now), paths)
+    model.find(typed)
+    return model
+
+
+EVERYTHING = Situation(**dict.fromkeys([each.name for each in fields(Situation)], True))
+
+
+@pytest.mark.parametrize("typed", ["theme", "delte", "elete", "dlt", "ete mem", "dm", "mem del"])
+def test_a_guess_never_leads_to_a_destructive_command(qapp: object, typed: str) -> None:
+    model = _model(typed, EVERYTHING, [])
+    assert "memory.delete" not in [entry.id for entry in model.entries]
+
+
+@pytest.mark.parametrize("typed", ["d", "del", "delete", "Delete"])
+def test_a_destructive_command_is_listed_by_its_beginning_but_never_suggested(
+    qapp: object, typed: str
+) -> None:
+    model = _model(typed, EVERYTHING, ["/memories/global/delete-later.md"])
+    assert "memory.delete" in [entry.id for entry in model.entries]
+    assert model.suggested is not None
+    assert model.suggested.id != "memory.delete"
+
+
+def test_what_is_not_possible_is_never_suggested_and_comes_after_what_is(qapp: object) -> None:
+    model = _model("co", Situation(home=True), [])
+    assert model.suggested is not None
+    assert not model.suggested.why_not
+    waiting = [bool(entry.why_not) for entry in model.entries]
+    assert waiting == sorted(waiting)
+    assert _model("copy path", Situation(), []).suggested is None
+
+
+def test_a_guess_is_listed_but_not_suggested(qapp: object) -> None:
+    model = _model("consilidate", EVERYTHING, [])
+    assert model.entries
+    assert model.suggested is None
+
+
+def test_theme_and_enter_delete_nothing(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    path = sorted(driver.window.tab.model.memory_tree.files)[0]
+    driver.open(path)
+    before = snapshot(home)
+    driver.tree.setFocus()
+    driver.window.show_palette()
+    palette = next(each for each in driver.window.findChildren(Palette) if each.isVisible())
+    QTest.keyClicks(palette.field, "theme")
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    driver.settle()
+    assert snapshot(home) == before

@@ -118,6 +118,6 @@ def test_where_the_names_do_not_come_the_window_is_loaded_beside_them(
 def test_the_home_seen_last_is_opened_where_its_disk_does_not_answer_and_not_where_it_is_gone(
     tmp_path: Path, disk: Disk
 ) -> None:
-    assert app.is_or_may_be(str(tmp_path))
-    assert not app.is_or_may_be(str(tmp_path / "gone"))
-    assert app.is_or_may_be(str(disk.place), within_s=0.01)
+    places = (str(tmp_path), str(tmp_path / "gone"))
+    assert app.those_that_may_be(places) == (str(tmp_path),)
+    assert app.those_that_may_be((str(disk.place),), within_s=0.01) == (str(disk.place),)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
+
+from ui_windows import INGEST, Windows
 
 from reverie.homes.listing import HomeContents, Orphan, Project, Workspace
 from reverie.ui.icons import Icons
@@ -44,6 +47,17 @@ def test_homes_hold_projects_and_these_workspaces(qtbot: Any, qtmodeltester: Any
     qtmodeltester.check(picker.places)
     kinds = [place.kind for place in places(picker)]
     assert kinds == ["home", "project", "workspace", "workspace", "project", "workspace", "orphans", "orphan"]
+
+
+def test_a_title_of_a_workspace_loses_its_end_and_a_path_its_middle(qtbot: Any) -> None:
+    picker = filled(qtbot)
+    cut = {
+        place.kind: index.data(ROW_ROLE).cut_end
+        for index in picker.places.walk()
+        if (place := picker.place(index)) is not None
+    }
+    assert cut["workspace"]
+    assert not any(cut[kind] for kind in ("home", "project", "orphan"))
 
 
 def test_archived_and_several_projects_are_marked(qtbot: Any) -> None:
@@ -114,3 +128,21 @@ def test_a_home_without_workspaces_can_still_be_picked(qtbot: Any) -> None:
     assert not picker.pick("h")
     with qtbot.waitSignal(picker.picked):
         picker.pick_home("h")
+
+
+def test_memories_of_another_place_turn_grey_until_those_of_the_new_one_are_there(
+    windows: Windows, home: Path
+) -> None:
+    driver = windows.open(home, watching=False)
+    let_go = threading.Event()
+
+    def wait(_control: object) -> None:
+        let_go.wait(30)
+
+    driver.window.lanes.scan.submit("a slow disk", wait, done=lambda _nothing: None)
+    assert driver.window.picker.pick(driver.session.info.id, workspace_id=INGEST)
+    assert driver.tree.isEnabled()  # most trees are there at once
+    driver.until(lambda: not driver.tree.isEnabled())
+    let_go.set()
+    driver.settle()
+    assert driver.tree.isEnabled()

@@ -8,8 +8,10 @@ from pathlib import Path
 from PySide6.QtGui import QTextCursor
 from ui_windows import ACME, INGEST, Driver, Windows
 
+from helpers.samples import copy_sample
 from reverie.homes.scopes import Scope
-from reverie.ui.app import restore_geometry
+from reverie.ui.app import restore_geometry, with_remembered
+from reverie.ui.main_window import Beginning
 from reverie.ui.remembered import Remembered, read_remembered
 from reverie.ui.session_store import SessionStore
 
@@ -70,3 +72,47 @@ def test_home_folders_file_cursor_splitters_and_tab_come_back(windows: Windows, 
     fourth, store = _again(windows, home, kept, place=False)
     assert fourth.session.context.workspace_id == ACME
     assert fourth.pane.file is None
+
+
+def test_every_home_that_was_open_comes_back_the_shown_one_first(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    other = copy_sample("mux-home-legacy", tmp_path / "other")
+    first = windows.open(home)
+    store = SessionStore(first.window, Remembered(homes=("/gone/before",)), place=False)
+    first.window.homes.open(other)
+    first.until(lambda: len(first.window.homes.sessions) == 2)
+    first.window.close()
+    store.keep(windows.profile, tmp_path / "elsewhere")
+    kept = read_remembered(windows.profile)
+    assert kept.homes == (str(home), str(other), "/gone/before")
+    beginning = with_remembered(Beginning(), kept)
+    assert beginning.homes == (home, other)
+    assert beginning.workspace == ACME
+    assert beginning.and_found
+
+
+def test_a_throw_away_home_is_not_remembered(windows: Windows, home: Path, tmp_path: Path) -> None:
+    first = windows.open(home)
+    store = SessionStore(first.window, Remembered(home="/h", homes=("/h",)), place=False)
+    store.keep(windows.profile, home.parent)
+    kept = read_remembered(windows.profile)
+    assert (kept.home, kept.homes) == ("/h", ("/h",))
+
+
+def test_a_home_stays_on_screen_when_the_search_finds_no_other(windows: Windows, home: Path) -> None:
+    """B1: the list and the title showed the home, the page said that none is open."""
+    driver = windows.begin(home, and_found=True)
+    driver.settle()
+    driver.until(lambda: not driver.window.lanes.busy())
+    tab = driver.tab
+    assert driver.window.session is not None
+    assert not tab.no_home.isVisible()
+    assert tab.tree.isVisible()
+    assert not driver.window.gave_up
+
+
+def test_a_home_that_cannot_be_opened_is_not_told_as_no_home(windows: Windows, tmp_path: Path) -> None:
+    driver = windows.begin(tmp_path / "gone", and_found=True)
+    driver.until(lambda: driver.window.opening_failed and not driver.window.lanes.busy())
+    assert not driver.tab.no_home.isVisible()

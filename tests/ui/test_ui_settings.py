@@ -12,13 +12,14 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractSpinBox,
     QComboBox,
+    QDialogButtonBox,
     QDoubleSpinBox,
     QHeaderView,
     QLineEdit,
     QSpinBox,
     QWidget,
 )
-from ui_desk import Desk
+from ui_desk import Desk, Provider
 
 from reverie.errors import MendableError
 from reverie.settings import (
@@ -28,7 +29,7 @@ from reverie.settings import (
     ProvidersSettings,
     Settings,
 )
-from reverie.ui import settings_words
+from reverie.ui import settings_dialog, settings_words
 from reverie.ui.icons import Icons
 from reverie.ui.settings_control import SettingsControl
 from reverie.ui.settings_dialog import SettingsDialog
@@ -134,7 +135,7 @@ def test_saving_keeps_it_and_tells_that_the_button_may_use_another(
 
 def test_ok_saves_and_closes_and_cancel_keeps_nothing(opened: Opened, desk: Desk) -> None:
     opened.dialog.engine.choose("openai:gpt-5")
-    opened.dialog.reject()
+    opened.dialog.buttons.button(QDialogButtonBox.StandardButton.Cancel).click()
     assert desk.kept == Settings()
     opened.control.open(desk, HOME, "xum")
     opened.wait()
@@ -316,7 +317,7 @@ def test_a_model_of_a_local_server_is_found_and_taken(opened: Opened, desk: Desk
 def test_closing_drops_what_is_still_being_asked(opened: Opened, desk: Desk) -> None:
     opened.dialog.engine.choose("ollama:a")
     opened.dialog.engine.test_button.click()
-    opened.dialog.reject()
+    opened.dialog.buttons.button(QDialogButtonBox.StandardButton.Cancel).click()
     opened.wait()
     assert opened.control.dialog is None
 
@@ -550,3 +551,75 @@ def test_a_provider_of_ones_own_is_added_by_name_and_saved_with_its_address(
     opened.wait()
     kept = desk.kept.providers.root["work"]
     assert (kept.base_url, kept.wire) == ("https://models.test/v1", "anthropic")
+
+
+def _add_provider(opened: Opened, name: str, address: str) -> None:
+    page = opened.dialog.providers
+    opened.qtbot.keyClicks(page.new, name)
+    page.add.click()
+    opened.qtbot.keyClicks(page.address, address)
+
+
+def test_a_test_asks_the_provider_that_was_just_added(opened: Opened, desk: Desk) -> None:
+    """B8."""
+    _add_provider(opened, "fake", "http://127.0.0.1:9/v1")
+    opened.dialog.engine.choose("fake:qwen3:8b")
+    opened.dialog.engine.test_button.click()
+    opened.wait()
+    assert desk.tested == ["fake:qwen3:8b"]
+    assert desk.tested_with is not None
+    assert desk.tested_with.providers.root["fake"].base_url == "http://127.0.0.1:9/v1"
+    assert desk.kept == Settings()  # nothing is saved by a test
+
+
+def test_the_focus_is_where_it_was_when_a_test_ends(opened: Opened) -> None:
+    opened.dialog.engine.choose("ollama:qwen3:8b")
+    opened.dialog.show()
+    opened.dialog.activateWindow()
+    button = opened.dialog.engine.test_button
+    button.setFocus()
+    button.click()
+    opened.wait()
+    assert opened.dialog.focusWidget() is button
+
+
+def test_after_a_save_an_added_provider_can_be_edited_and_saved_again(opened: Opened, desk: Desk) -> None:
+    """B9."""
+    _add_provider(opened, "fake", "http://127.0.0.1:9/v1")
+    desk.providers = (*desk.providers, Provider("fake", "http://127.0.0.1:9/v1", "missing"))
+    opened.dialog.apply.click()
+    opened.wait()
+    assert opened.dialog.problem == ""
+    assert opened.dialog.ok.isEnabled()
+    assert not opened.dialog.apply.isEnabled()
+    opened.dialog.engine.choose("fake:qwen3:8b")
+    assert opened.dialog.apply.isEnabled()
+
+
+@pytest.mark.parametrize(("answer", "kept"), [("cancel", False), ("discard", False), ("save", True)])
+def test_escape_asks_before_it_throws_typed_values_away(
+    opened: Opened, desk: Desk, monkeypatch: pytest.MonkeyPatch, answer: str, kept: bool
+) -> None:
+    """B20."""
+    asked: list[object] = []
+
+    def ask(parent: QWidget, names: object) -> str:
+        asked.append(names)
+        return answer
+
+    monkeypatch.setattr(settings_dialog, "ask_unsaved", ask)
+    _add_provider(opened, "fake", "http://127.0.0.1:9/v1")
+    dialog = opened.dialog
+    opened.qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    opened.wait()
+    assert len(asked) == 1
+    assert ("fake" in desk.kept.providers.root) == kept
+    assert (opened.control.dialog is not None) == (answer == "cancel")
+    if answer == "cancel":
+        assert dialog.providers.base_urls == {"fake": "http://127.0.0.1:9/v1"}
+
+
+def test_escape_closes_at_once_where_nothing_was_changed(opened: Opened) -> None:
+    dialog = opened.dialog
+    opened.qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()

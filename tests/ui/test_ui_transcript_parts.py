@@ -35,3 +35,21 @@ def test_sub_agents_stand_right_after_their_session_however_the_list_is_sorted(q
     assert model.untold() == ()
     shown.text.setText("a/2")
     assert order() == "a/2", "without its session it stands for itself"
+
+
+def test_the_column_and_the_filter_call_a_project_by_its_name(qtbot: Any) -> None:
+    def source(name: str, project: str | None, called: str = "") -> Source:
+        return Source(name, "session", Path(f"/x/{name}"), name, project, 1, 1, project_name=called)
+
+    shown = SourceList(lambda: 10_000)
+    qtbot.addWidget(shown)
+    sources = [source("a", "/p/alpha", "The alpha project"), source("b", "_scratch", "Scratch")]
+    shown.show_sources([*sources, source("c", "/p/beta"), source("d", None)])
+    column = {each.id: shown.model.data(shown.model.index(row, 1)) for row, each in enumerate(shown.shown)}
+    assert column == {"a": "The alpha project", "b": "Scratch", "c": "beta", "d": "–"}
+    names = [shown.project.itemText(at) for at in range(1, shown.project.count())]
+    assert names == ["The alpha project", "beta", "Scratch"]
+    shown.project.setCurrentIndex(names.index("Scratch") + 1)
+    assert [each.id for each in shown.shown] == ["b"]
+    shown.show_sources([sources[0]])
+    assert [shown.project.itemText(at) for at in range(1, shown.project.count())] == ["The alpha project"]

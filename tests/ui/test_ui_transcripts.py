@@ -283,3 +283,15 @@ def test_sessions_of_claude_and_mux_are_read_alike(qtbot: Any, tmp_path: Path, h
         heads = text.toPlainText().split("\n")
         assert sum(line.startswith("You") for line in heads) == sum(map(is_prompt, messages)) > 1
         assert any(line.startswith("▸ Tool · done") for line in heads)
+
+
+def test_the_memory_that_an_answer_used_is_listed_below_it(viewer: Viewer) -> None:
+    cited = (
+        "You like tabs.<oai-mem-citation>\n<citation_entries>\nMEMORY.md:3-5|note=[likes tabs]\n"
+        "a.md:7-7\n</citation_entries>\n<rollout_ids>\n" + THREAD + "\n</rollout_ids></oai-mem-citation>"
+    )
+    write_rollout(viewer.file, [meta(THREAD, "/p"), said("user", "Tabs?"), said("assistant", cited)])
+    shown = viewer.open().toPlainText()
+    assert "You like tabs.\nMemory used:\n• MEMORY.md, lines 3 to 5: likes tabs\n• a.md, line 7\n" in shown
+    assert f"• earlier session {THREAD}" in shown
+    assert "oai-mem-citation" not in shown

@@ -13,7 +13,9 @@ from ui_values import file, listing, project_view, unavailable, view
 
 from reverie.homes.listing import Companion
 from reverie.homes.scopes import Scope
+from reverie.ui.memory.tree_looks import plain_look
 from reverie.ui.memory.tree_nodes import (
+    CompanionData,
     FileData,
     NoticeData,
     build_tree,
@@ -23,6 +25,7 @@ from reverie.ui.memory.tree_nodes import (
     path_of,
 )
 from reverie.ui.rows import Node
+from reverie.ui.shown import visible
 
 SEGMENT = st.text(st.sampled_from("ab.é\U0001f600"), min_size=1, max_size=3).filter(
     lambda segment: not segment.startswith(".")
@@ -59,6 +62,30 @@ def test_an_empty_scope_and_a_missing_one_say_so_differently() -> None:
     project = find(tree.root, ("project",))
     assert project is not None
     assert project.data.reason == "It spans two projects."
+
+
+def test_an_empty_scope_whose_notes_nobody_reads_offers_no_new_memory() -> None:
+    empty = listing(Scope.WORKSPACE, [])
+    assert empty.root is not None
+    for root in (
+        replace(empty.root, empty="Nobody reads it."),
+        replace(empty.root, read_only="Nobody reads it."),
+    ):
+        tree = build_tree(view({Scope.WORKSPACE: replace(empty, root=root)}))
+        found = find(tree.root, ("workspace", "n:empty"))
+        assert found is not None
+        assert plain_look(found.data).name == "Nobody reads it."
+    offered = find(build_tree(view({Scope.WORKSPACE: empty})).root, ("workspace", "n:empty"))
+    assert offered is not None
+    assert "Ctrl+N" in plain_look(offered.data).name
+
+
+def test_a_companion_says_what_it_is_about_where_that_is_known() -> None:
+    companion = Companion(Scope.PROJECT, Path("/home/x.md"), "x.md", True, read_only="Shown only.")
+    assert plain_look(CompanionData(companion)).detail == "read-only"
+    about = plain_look(CompanionData(companion._replace(about="Oil the\x1b lamp"))).detail
+    assert about == visible("Oil the\x1b lamp")
+    assert "\x1b" not in about
 
 
 @given(st.sets(st.lists(SEGMENT, min_size=1, max_size=3).map("/".join), max_size=12))

@@ -62,6 +62,7 @@ class Desk:
     servers: Sequence[tuple[str, str, Sequence[str]]] = ()
     error: MendableError | None = None
     tested: list[str] = field(default_factory=list)
+    tested_with: Settings | None = None
 
     @property
     def models(self) -> Desk:
@@ -81,9 +82,10 @@ class Desk:
             return Models("rules", "No model is configured.", tuple(named))
         return Models(engine, "The settings say so.", tuple(named))
 
-    def test(self, name: str) -> tuple[Line, ...]:
+    def test(self, name: str, settings: Settings | None = None) -> tuple[Line, ...]:
         self._fail()
         self.tested.append(name)
+        self.tested_with = settings
         return WORKS
 
     def local_servers(self) -> Any:

@@ -55,11 +55,19 @@ class Windows:
         return driver
 
     def begin(
-        self, home: Path, workspace: str = ACME, *, watching: bool = True, helper: bool = False
+        self,
+        home: Path,
+        workspace: str = ACME,
+        *,
+        watching: bool = True,
+        helper: bool = False,
+        and_found: bool = False,
+        project: str = "",
     ) -> Driver:
-        """A window that has just begun."""
+        """A window that has just begun. `and_found`: it looks for other homes as well."""
         make_application()
-        beginning = Beginning((home,), workspace, watching=watching, helper=helper)
+        beginning = Beginning((home,), workspace, watching=watching, helper=helper, and_found=and_found)
+        beginning = beginning._replace(project=project)
         window = MainWindow(self.profile, system_clock, self._icons, beginning)
         self.keep(window)
         window.show()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import platform
 import re
 import subprocess
 import sys
@@ -196,7 +197,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_run_passes_its_arguments_on_as_they_are(started: list[list[str]]) -> None:
     arguments = ["status", "--home", "a b", "--", "--json"]
     assert dev.main(["run", *arguments]) == 7
-    assert started == [["python", "-m", "reverie", *arguments]]
+    assert started == [["python", "-P", "-m", "reverie", *arguments]]
 
 
 def test_run_opens_the_window_where_there_is_a_display(
@@ -204,7 +205,7 @@ def test_run_opens_the_window_where_there_is_a_display(
 ) -> None:
     monkeypatch.setattr(dev, "has_display", lambda *_: True)
     dev.main(["run"])
-    assert started == [["python", "-m", "reverie"]]
+    assert started == [["python", "-P", "-m", "reverie"]]
 
 
 def test_run_without_a_display_says_so_and_takes_the_tour(
@@ -216,8 +217,8 @@ def test_run_without_a_display_says_so_and_takes_the_tour(
     monkeypatch.setattr(dev, "has_display", lambda *_: False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert dev.main(["run"]) == 7
-    assert started[0][:3] == ["python", "-m", "reverie.ui.tour"]
-    assert Path(started[0][3]).parent == tmp_path
+    assert started[0][:4] == ["python", "-P", "-m", "reverie.ui.tour"]
+    assert Path(started[0][4]).parent == tmp_path
     assert "DISPLAY" in capsys.readouterr().err
 
 
@@ -372,3 +373,28 @@ def test_the_entries_of_a_package_stay_together() -> None:
     first, second = pips.portions([lock, "b==2 \\\n    --hash=4\n"], 2)
     assert first == lock.partition("\n")[2].partition("b==")[0]
     assert second == "b==1 \\\n    --hash=3\n"
+
+
+def test_test_under_another_python_uses_an_environment_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    became: list[tuple[list[str], dict[str, str]]] = []
+
+    def replace_by(command: list[object], **extra: str) -> int:
+        became.append(([str(part) for part in command], extra))
+        return 5
+
+    monkeypatch.setattr(dev, "replace_by", replace_by)
+    assert dev.main(["test", "--python", sys.executable, "--", "-x"]) == 5
+    (command, extra), version = became[0], platform.python_version()
+    assert command == [sys.executable, dev.__file__, "test", "--", "-x"]
+    assert extra == {"REVERIE_VENV": str(PROJECT / "build" / f"venv-{version}")}
+    assert version in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--python"], ["--python", "/no/such/python"], ["--python", "/bin/cat"]])
+def test_test_under_what_is_no_python_says_so(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert dev.main(["test", *words]) == 1
+    said = capsys.readouterr().err
+    assert "interpreter" in said or "no program" in said
+    assert "Traceback" not in said

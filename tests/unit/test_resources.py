@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reverie.dream.coverage import read_coverage
 from reverie.resources import resource, resources_directory
 
 DEMO = resource("demo-home")
@@ -78,3 +79,10 @@ def test_the_demo_home_gives_a_dream_something_to_do() -> None:
     assert any(note.endswith("\n\n") for note in notes), "trailing noise to remove"
     assert any(note and not note.startswith("---\n") for note in notes), "a description to write"
     assert any(entry["pinned"] for entry in load("memory-meta.json")["entries"].values()), "a pin to respect"
+
+
+def test_every_record_of_the_demo_home_is_one_that_the_agent_accepts() -> None:
+    """Else the doctor of a first start begins with a problem of our own making."""
+    coverage = read_coverage(load("memory-consolidation.json"))
+    assert coverage.problems == ()
+    assert coverage.harvests

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -285,3 +286,17 @@ def test_no_bytes_keep_the_settings_from_loading(
     file = tmp_path_factory.mktemp("settings") / "config.toml"
     file.write_bytes(content)
     load_settings(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
+def test_what_is_no_regular_file_is_never_waited_for(tmp_path: Path) -> None:
+    device, pipe, folder = (tmp_path / name for name in ("device.toml", "pipe.toml", "folder.toml"))
+    device.symlink_to("/dev/zero")
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for path in (device, pipe, folder):
+        settings, problems = load_settings(path)
+        assert settings == Settings()
+        assert "it is not a regular file" in problems[0]
+        with pytest.raises(MendableError):
+            save_settings(path, settings.model_copy(deep=True))

@@ -22,6 +22,7 @@ from reverie.agent.keys import KeySource, KeyStore, find_key, usable
 from reverie.agent.openai import OpenAiWire
 from reverie.agent.provider import Provider, ProviderError
 from reverie.agent.remote import RemoteProvider, Sleep
+from reverie.agent.responses import ResponsesWire
 from reverie.agent.transport import ClientFactory, Endpoint, Transport, origin, stays_here
 from reverie.agent.wire import Wire
 
@@ -130,6 +131,12 @@ class Catalogue:
         entry = self._checked(wanted.provider)
         key, source = self._key(wanted.provider, entry)
         hint = _key_hint(wanted.provider, entry)
+        if source in ("locked", "not answering"):
+            raise ProviderError(
+                "key", f"There is no key for {wanted.provider} that can be read.",
+                cause="The keyring is locked." if source == "locked" else "The keyring does not answer.",
+                next_step=f"Unlock the keyring and try again. {_variable_hint(entry)}".strip(),
+            )  # fmt: skip
         if source == "missing":
             raise ProviderError(
                 "key", f"There is no key for {wanted.provider}.",
@@ -238,6 +245,8 @@ class Catalogue:
 def _wire(provider: str, entry: _Known) -> Wire:
     if entry.wire == "anthropic":
         return AnthropicWire()
+    if entry.wire == "openai-responses":
+        return ResponsesWire()
     return OpenAiWire("max_completion_tokens" if provider == "openai" else "max_tokens")
 
 
@@ -252,6 +261,10 @@ def _destination(wanted: ModelName, entry: _Known) -> str:
 def _key_hint(provider: str, entry: _Known) -> str:
     variable = f"Set {entry.key_names[0]}, or enter" if entry.key_names else "Enter"
     return f"{variable} a key for {provider} in the settings dialog."
+
+
+def _variable_hint(entry: _Known) -> str:
+    return f"Or set {entry.key_names[0]}." if entry.key_names else ""
 
 
 def _is_address(url: str) -> bool:

@@ -24,7 +24,7 @@ from typing import Literal, Protocol
 
 CHUNK = 1 << 20
 _KEY_BYTES = 4096
-_KEY = re.compile(rb'"((?:[^"\\]|\\.)*+)"\s*:\s*', re.DOTALL)
+_KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*', re.DOTALL)
 _KINDS: dict[bytes, NodeKind] = {b"{": "object", b"[": "array", b'"': "text"}
 _ESCAPE_BYTES = 12
 

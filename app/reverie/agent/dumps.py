@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -40,15 +40,18 @@ class _Written:
 
 
 class Dumps:
-    """The dumps that Reverie writes into one home, whose directory is `root`."""
+    """The dumps that Reverie writes into one home, whose directory is `root`. `require` raises where the
+    home must not be written."""
 
-    def __init__(self, root: Path, ledger: Sidecar) -> None:
+    def __init__(self, root: Path, ledger: Sidecar, require: Callable[[], None] = lambda: None) -> None:
+        self._require = require
         self._root = root
         self._files = RootedDirectory(root)
         self._ledger = ledger
 
     def write(self, directory: Path, document: Mapping[str, Any]) -> Path:
         """One dump into `directory`, which lies below the home. Its name is taken from the document."""
+        self._require()
         data = stringify(redacted(dict(document)))
         name = dump_name(int(document["runStartedAt"]), str(document["triggerMessageId"]))
         rel = self._create(directory.relative_to(self._root).as_posix(), name, data)
@@ -67,6 +70,7 @@ class Dumps:
 
     def prune(self, *, keep_count: int, keep_bytes: int) -> tuple[Path, ...]:
         """Remove the oldest of Reverie's own dumps beyond the limits; the newest stays. Those gone."""
+        self._require()
         kept, used = 0, 0
         doomed: list[_Written] = []
         for item in reversed(_listed(self._ledger.read().data)):

@@ -12,7 +12,7 @@ import errno
 import re
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from reverie.agent.provider import ProviderError, ProviderFault
@@ -301,6 +301,16 @@ def address_error(service: Service) -> ProviderError:
         "The model service's address or headers are wrong.",
         cause=f"No request can be made of the settings of {service.name}.",
         next_step=f"Check base_url, headers and the key of the provider {service.name}.",
+    )
+
+
+def redaction_error(failed: Sequence[str]) -> ProviderError:
+    """Redaction does not work in this process (`text.redact_check`), so nothing is sent to anybody."""
+    return ProviderError(
+        "redaction",
+        "Nothing was sent: secrets would not be hidden.",
+        cause=f"Reverie first tests whether it finds planted secrets. It missed {', '.join(failed)}.",
+        next_step="Install Reverie again, with another Python if you can; `doctor --self` repeats the test.",
     )
 
 

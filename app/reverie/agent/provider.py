@@ -27,6 +27,7 @@ ProviderFault = Literal[
     "malformed",
     "too-large",
     "settings",
+    "redaction",
 ]
 
 

@@ -11,13 +11,13 @@ import re
 from typing import Any
 
 _TOKEN = re.compile(
-    r"\s*+(?:(?P<mark>[{}\[\],:])"
-    r'|(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+")'
-    r"|(?P<number>-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?)(?=[\s,\]}])"
+    r"\s*(?:(?P<mark>[{}\[\],:])"
+    r'|(?P<text>"[^"\\]*(?:\\.[^"\\]*)*")'
+    r"|(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?=[\s,\]}])"
     r"|(?P<word>true|false|null)\b)",
     re.DOTALL,
 )
-_OPEN_TEXT = re.compile(r'\s*+"(?P<body>[^"\\]*+(?:\\.[^"\\]*+)*+)\\?\Z', re.DOTALL)
+_OPEN_TEXT = re.compile(r'\s*"(?P<body>[^"\\]*(?:\\.[^"\\]*)*)\\?\Z', re.DOTALL)
 _MAX_DEPTH = 200
 MORE_FOLLOWS = "more follows after its end"
 """How what is wrong begins where nothing is missing."""

@@ -5,6 +5,9 @@ Redirects are not followed (the key would go with them). A connection is used ag
 to its end. The deadline is the caller's (`remote`): it cancels what happens here, and cancelling ends the
 connection at once.
 
+Before the first request of a process the redaction of secrets is tested (`text.redact_check`); if it fails,
+no question is ever sent.
+
 Threading: one event loop between the first request and `close`. Failure: `Trouble` around a `ProviderError`;
 `Refusal` for what the service said no to.
 """
@@ -26,6 +29,7 @@ from reverie.agent import faults
 from reverie.agent.faults import Malformed, Refusal, Service, Trouble
 from reverie.agent.messages import Turn
 from reverie.agent.sse import Event, EventParser
+from reverie.text.redact_check import failed_checks
 
 if TYPE_CHECKING:
     import httpx
@@ -85,9 +89,12 @@ class Transport:
         self._client: httpx.AsyncClient | None = None
 
     async def ask(self, path: str, body: Mapping[str, Any], reader: Reader) -> Turn:
-        """One attempt."""
+        """One attempt. Nothing leaves while redaction fails its own test."""
         import httpx
 
+        failed = failed_checks()
+        if failed:
+            raise Trouble(faults.redaction_error(failed))
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         try:
             request = self._build("POST", path, content)

@@ -1,31 +1,55 @@
-"""How commands answer: text for people or JSON for programs on stdout, one line of trouble on stderr."""
+"""How commands answer: text for people or JSON for programs on stdout, one line of trouble on stderr.
+
+What stdout cannot spell is escaped. A closed stdout is fine: nobody wants the answer. One that takes nothing,
+as on a full disk, raises `AnswerLostError`: the command is done all the same.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from reverie.errors import Ambiguous, MendableError
+from reverie.errors import Ambiguous, MendableError, mendable_from_os
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 
+class AnswerLostError(Exception):
+    """The answer of a command could not be written."""
+
+
 def print_json(value: Any) -> None:
     """One JSON document; names that are no valid text are escaped, never a crash."""
-    _write(json.dumps(value, ensure_ascii=False, indent=2))
+    _write(json.dumps(value, ensure_ascii=not _spells_all(), indent=2))
 
 
 def print_json_line(value: Any) -> None:
     """One JSON document on one line, flushed, so that the other end of a pipe can go on."""
-    _write(json.dumps(value, ensure_ascii=False))
-    sys.stdout.flush()
+    _write(json.dumps(value, ensure_ascii=not _spells_all()))
+    flush()
 
 
 def print_text(text: str) -> None:
     """A line for people on stdout; what is no Unicode text stands there escaped."""
     _write(text)
+
+
+def print_block(text: str) -> None:
+    """`text` as it is, without a line break of ours."""
+    _write(text, end="")
+
+
+def is_terminal() -> bool:
+    """Whether a terminal shows the answer, and would obey what is in it."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+_ON_ONE_LINE = 3
+"""So many choices stand in one sentence; more get a line each."""
 
 
 def print_table(rows: Iterable[tuple[str, ...]]) -> None:
@@ -38,19 +62,38 @@ def print_table(rows: Iterable[tuple[str, ...]]) -> None:
         _write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
+def local_time(at_ms: int) -> str:
+    """`2026-08-17 09:13` in the zone of this machine; empty for a time no calendar holds."""
+    from datetime import datetime
+
+    try:
+        return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, OSError, ValueError):
+        return ""
+
+
 def failed(error: MendableError, *, as_json: bool) -> int:
     """Say what a person can mend; the exit code that belongs to it."""
     if as_json:
         print_json(
             {"error": error.title, "reason": error.reason, "cause": error.cause, "nextStep": error.next_step}
         )
-    trouble(str(error))
-    return WRONG_USAGE if isinstance(error, Ambiguous) else FAILED
+    if not isinstance(error, Ambiguous):
+        trouble(str(error))
+        return FAILED
+    if as_json or len(error.choices) <= _ON_ONE_LINE:
+        trouble(str(error))
+        return WRONG_USAGE
+    trouble(f"{error.title} Choices:")
+    for choice in error.choices:
+        _complain(f"  {' '.join(printable(choice).split())}\n")
+    trouble(error.next_step)
+    return WRONG_USAGE
 
 
 def trouble(line: str) -> None:
     """One line on stderr."""
-    sys.stderr.write(" ".join(printable(line).split()) + "\n")
+    _complain(" ".join(printable(line).split()) + "\n")
 
 
 def with_next_step(summary: str, next_step: str) -> str:
@@ -89,5 +132,47 @@ def spent_words(engine: str, usage: Mapping[str, int] | None, cost_usd: float | 
     return f"{engine}: {usage['inputTokens']:,} tokens in, {usage['outputTokens']:,} out, {cost}."
 
 
-def _write(text: str) -> None:
-    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+def flush() -> None:
+    """Hand over what was printed. Raises `AnswerLostError`."""
+    if sys.stdout is not None:
+        with _losing():
+            sys.stdout.flush()
+
+
+def give_up_stdout() -> None:
+    """Let what could not be written go nowhere, or Python would try again at its end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _write(text: str, end: str = "\n") -> None:
+    if sys.stdout is None:  # closed before the program began
+        return
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    known = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    with _losing():
+        sys.stdout.write(known.encode(encoding, "backslashreplace").decode(encoding) + end)
+
+
+def _spells_all() -> bool:
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return encoding.lower().replace("-", "").replace("_", "") in ("utf8", "utf8sig")
+
+
+@contextlib.contextmanager
+def _losing() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        lost = mendable_from_os(error, "The answer could not be written.")
+        raise AnswerLostError(f"{lost.title} {lost.cause} What the command did is done.") from error
+
+
+def _complain(text: str) -> None:
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):  # there is no other place to say it
+            sys.stderr.write(text)

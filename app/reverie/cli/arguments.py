@@ -93,7 +93,13 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
     if name == "write":
         command.add_argument("--force", action="store_true", help="run whether it is due or not")
     if name == "notes":
-        command.add_argument("--session", metavar="ID", help="a session of the home")
+        command.add_argument(
+            *("--session", "--workspace"),
+            dest="workspace",
+            metavar="ID",
+            default=argparse.SUPPRESS,
+            help="a session of the home",
+        )
         command.add_argument("--force", action="store_true", help="also where nothing new was said")
     if name == "doctor":
         command.add_argument("--self", action="store_true", help="examine Reverie itself")

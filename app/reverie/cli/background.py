@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 def sweep(session: Session) -> int:
     """The launch sweep; with `--dry-run` only which workspaces it would take, in which order."""
     from reverie.services.background import Background
+    from reverie.services.usage_keeping import keep_usage
 
     parts = session.home()
     if session.arguments.dry_run:
@@ -33,6 +34,7 @@ def sweep(session: Session) -> int:
         else:
             _print_sweep(plan.order, plan.as_json()["skipped"])
         return DONE
+    keep_usage(parts)
     background, wish = Background(parts, by_hand=True), session.arguments.engine
     with interruptible() as cancel:
         result = parts.sweeps.run(
@@ -44,22 +46,25 @@ def sweep(session: Session) -> int:
         _print_sweep((), result.as_json()["skipped"])
         for run in result.runs:
             print_text(f"{run.workspace_id}: {run.result.outcome}. {printable(run.result.summary)}")
+    parts.coverage.look_again()
     return _swept(result)
 
 
 def harvest(session: Session) -> int:
-    """Harvest the newest compaction of a workspace, then dream."""
+    """Harvest the newest compaction of a workspace, then dream; exit 1 unless both succeeded."""
     from reverie.dream.harvest import HarvestRequest, follow_up
     from reverie.services.background import Background
+    from reverie.services.usage_keeping import keep_usage
 
     parts, wish = session.home(), session.arguments.engine
+    keep_usage(parts)
     context = session.context(parts)
     background = Background(parts, by_hand=True)
     extractor = background.extractor_for(context, wish)
     dream: RunResult | None = None
     with interruptible() as cancel:
         result = parts.harvests.run(HarvestRequest(context), extractor, cancel=cancel)
-        if result.succeeded:
+        if result.dream_follows:
             request = follow_up(parts.home, context, extractor.name)
             engine = background.engine_for(context, request.trigger, wish)
             dream = parts.dreams.run(request, engine, cancel=cancel)
@@ -69,13 +74,11 @@ def harvest(session: Session) -> int:
         print_table(answers.ops_rows((*result.ops, *dream.ops)))
         print_text(f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}.")
         print_text(f"{printable(dream.summary)}\nRun {dream.run_id}: {dream.outcome}.")
-    if not result.succeeded:
-        answers.trouble(answers.with_next_step(result.summary, result.next_step))
-        return FAILED
-    if dream is not None and not dream.succeeded:
-        answers.trouble(answers.with_next_step(dream.summary, dream.next_step))
-        return FAILED
-    return DONE
+    parts.coverage.look_again()
+    troubled = [each for each in (result, dream) if each is not None and not each.succeeded]
+    for each in troubled:
+        answers.trouble(answers.with_next_step(each.summary, each.next_step))
+    return FAILED if troubled else DONE
 
 
 @contextmanager

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from reverie.cli.session import Session
 
-_MARKS = {"pass": "ok  ", "warn": "WARN", "fail": "FAIL"}
+_MARKS = {"pass": "ok  ", "off": "off ", "warn": "WARN", "fail": "FAIL"}
 
 
 def doctor(session: Session) -> int:
@@ -47,7 +47,8 @@ def finding_lines(findings: tuple[Finding, ...]) -> Iterator[str]:
         yield f"{_MARKS[finding.state]}  {finding.title}  [{finding.check}]"
         yield f"      {' '.join(printable(finding.evidence).split())}"
         if finding.fix is not None and finding.state != "pass":
-            yield f"      To mend it: {printable(finding.fix.label)} (--fix {finding.check})"
+            how = "To turn it on" if finding.state == "off" else "To mend it"
+            yield f"      {how}: {printable(finding.fix.label)} (--fix {finding.check})"
     cause = first_cause(findings)
     yield (
         "Everything is in order." if cause is None else f"Look at this first: {cause.title} [{cause.check}]."
@@ -69,8 +70,10 @@ def _of_reverie(session: Session) -> Callable[[], tuple[Finding, ...]]:
     from reverie.cli.context import every_home
     from reverie.doctor.self_checks import examine_self
 
-    homes = len(every_home(session.arguments.home, session.profile))
-    return lambda: examine_self(session.profile, now=session.clock(), homes=homes)
+    roots, problems = every_home(session)
+    for problem in problems:
+        answers.trouble(str(problem))
+    return lambda: examine_self(session.profile, now=session.clock(), homes=len(roots))
 
 
 def _apply(check: str, findings: tuple[Finding, ...]) -> None:

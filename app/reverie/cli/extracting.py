@@ -23,7 +23,7 @@ def extract(session: Session) -> int:
     arguments = session.arguments
     desk = ExtractDesk(session.home())
     if arguments.dry_run:
-        _tell_candidates(desk.candidates(arguments.project), as_json=session.as_json)
+        _tell_candidates(desk.candidates(arguments.project), as_json=session.as_json, to_notes=desk.to_notes)
         return DONE
     with interruptible() as cancel:
         result = desk.run(
@@ -48,10 +48,13 @@ def extract(session: Session) -> int:
     return FAILED
 
 
-def _tell_candidates(found: tuple[Candidate, ...], *, as_json: bool) -> None:
+def _tell_candidates(found: tuple[Candidate, ...], *, as_json: bool, to_notes: bool) -> None:
     if as_json:
-        print_json({"candidates": [_candidate_json(each) for each in found]})
+        kind = {"writes": "notes"} if to_notes else {}
+        print_json({"candidates": [_candidate_json(each) for each in found], **kind})
         return
+    if to_notes:
+        print_text("Each result becomes a note for Codex, which folds it into its memory itself.")
     print_table(
         (
             "+" if each.chosen else "-",

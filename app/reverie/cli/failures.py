@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.cli import answers
-from reverie.cli.answers import DONE, FAILED, print_json, print_text
-from reverie.errors import Ambiguous, StoreError
+from reverie.cli.answers import DONE, FAILED, print_block, print_json, print_text
+from reverie.errors import Ambiguous, StoreError, Unavailable
 from reverie.homes.loki_names import STORE, memory_elsewhere, memory_root
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def _block(session: Session) -> int:
         on=lessons.is_on(os.environ),
     )
     if not session.as_json:
-        sys.stdout.write(found.block.encode("utf-8", "backslashreplace").decode("utf-8"))
+        print_block(found.block)
         return DONE
     from reverie.failures import crash
 
@@ -58,6 +57,8 @@ def _block(session: Session) -> int:
     print_json(
         {
             "block": found.block,
+            "agentBlock": found.agent_block,
+            "difference": found.difference,
             "lessons": [_lesson(each, project) for each in found.lessons],
             "priors": list(found.priors),
             "crashes": [_group(each) for each in groups],
@@ -92,6 +93,7 @@ def _record(session: Session) -> int:
     arguments, project = session.arguments, _project(session)
     if arguments.phase is None or arguments.exit is None:
         raise Ambiguous("What failed, and how?", choices=(), next_step="Give --phase PHASE and --exit CODE.")
+    _refuse_unknown(session, project)
     done = record(
         project,
         Failure(arguments.phase, arguments.exit, arguments.crash, arguments.goal or "", arguments.task or ""),
@@ -117,6 +119,23 @@ def _record(session: Session) -> int:
         if line:
             answers.trouble(line)
     return DONE if done.path is not None else FAILED
+
+
+def _refuse_unknown(session: Session, project: Path) -> None:
+    """Raises `ReadOnlyStore` where Reverie does not know the layout of the project's store."""
+    from reverie.homes.known_layouts import loki_root
+
+    memory = memory_root(project, os.environ)
+    # Only what is odd is worth the time that opening the home takes: the agent waits.
+    if not loki_root(memory) and not (memory / "memory.db").exists():
+        return
+    from reverie.compose import open_parts
+
+    try:
+        parts = open_parts(project, session.profile, session.clock)
+    except Unavailable:
+        return  # no store yet, so there is no layout to know
+    parts.write_guard.require_context(parts.home.context())
 
 
 def _resolve(session: Session) -> int:

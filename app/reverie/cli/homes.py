@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reverie.cli import answers
-from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_text, printable
+from reverie.cli.answers import DONE, FAILED, local_time, print_json, print_table, print_text, printable
 from reverie.cli.session import Session
 from reverie.errors import MendableError
 
 if TYPE_CHECKING:
     from reverie.services.parts import HomeParts
+
+_TITLES = 500
+"""How many titles one call reads that no earlier one did."""
+_TITLE_CHARS = 60
 
 
 def show_homes(session: Session) -> int:
@@ -21,9 +25,9 @@ def show_homes(session: Session) -> int:
     given = session.arguments.home
     if session.arguments.adopt:
         adopt_home(only_home(given), session.arguments.adopt, session.profile, session.clock)
-    roots = every_home(given, session.profile)
+    roots, problems = every_home(session)
     homes: list[dict[str, Any]] = []
-    errors: list[MendableError] = []
+    errors: list[MendableError] = [*problems]
     for root in roots:
         try:
             homes.append(_home_json(open_parts(root, session.profile, session.clock)))
@@ -37,7 +41,7 @@ def show_homes(session: Session) -> int:
     if session.as_json:
         print_json(homes)
         return code
-    if not roots:
+    if not homes:
         print_text(f"{NO_HOME} {NAME_ONE}")
     for home in homes:
         counts = ", ".join(f"{count} {scope}" for scope, count in home["counts"].items())
@@ -57,11 +61,20 @@ def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
     """Its workspaces; one without any by its path, which `--project` takes."""
     name = printable(project["name"])
     if not project["workspaces"]:
-        return [("", printable(project["path"]), "", name, "")]
+        return [("", printable(project["path"]), "", "", name, "")]
     return [
-        ("", workspace["id"], printable(workspace["name"]), name, _marks(workspace))
+        ("", workspace["id"], *_called(workspace), name, _marks(workspace))
         for workspace in project["workspaces"]
     ]
+
+
+def _called(workspace: dict[str, Any]) -> tuple[str, str]:
+    """What a row calls a workspace, as the lists of choices do, and when it was used last, if the agent keeps
+    that."""
+    title = " ".join((workspace["title"] or workspace["name"]).split())
+    shown = title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1]}…"
+    used = workspace["updatedAt"]
+    return printable(shown), "" if used is None else local_time(used)
 
 
 def _home_json(parts: HomeParts) -> dict[str, Any]:
@@ -69,6 +82,7 @@ def _home_json(parts: HomeParts) -> dict[str, Any]:
     from reverie.services.parts import rooted_files
 
     home = parts.home
+    home.learn_titles(_TITLES)
     contents = home.contents()
     counts = dict.fromkeys((scope.value for scope in Scope), 0)
     for root in home.roots(contents):
@@ -88,6 +102,7 @@ def _home_json(parts: HomeParts) -> dict[str, Any]:
                         "id": workspace.id,
                         "name": workspace.name,
                         "title": workspace.title,
+                        "updatedAt": workspace.updated_at,
                         "projectPaths": list(workspace.project_paths),
                         "multiProject": workspace.multi_project,
                         "archived": workspace.archived,

@@ -6,7 +6,6 @@ line on stderr (and `reason` in the JSON); a bug ends as a traceback.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
@@ -29,15 +28,37 @@ def main(argv: Sequence[str]) -> int:
     session = Session(arguments)
     try:
         with debug_log(), _patience(session):
-            return _command(arguments.command)(session)
+            code = _command(arguments.command)(session)
+            # A save that succeeded and is gone again must not end as a success.
+            lost = session.overwritten()
+            for sentence in lost:
+                answers.trouble(sentence)
+            answers.flush()
+            return FAILED if lost and code == DONE else code
     except MendableError as error:
-        return answers.failed(error, as_json=session.as_json)
+        return _failed(error, session)
+    except answers.AnswerLostError as error:
+        answers.give_up_stdout()
+        answers.trouble(str(error))
+        return FAILED
     except BrokenPipeError:
-        sys.stderr.close()
+        answers.give_up_stdout()
         return DONE
     except KeyboardInterrupt:
         answers.trouble("Stopped by Ctrl+C. What was under way is put in order by the next command.")
         return FAILED
+
+
+def _failed(error: MendableError, session: Session) -> int:
+    try:
+        code = answers.failed(error, as_json=session.as_json)
+        answers.flush()
+    except (answers.AnswerLostError, BrokenPipeError):
+        answers.give_up_stdout()
+        if session.as_json:
+            answers.trouble(str(error))
+        return FAILED
+    return code
 
 
 def _patience(session: Session) -> AbstractContextManager[None]:
@@ -48,7 +69,9 @@ def _patience(session: Session) -> AbstractContextManager[None]:
     from reverie.cli.patience import patience, usual_homes
 
     named = tuple(session.arguments.home or ())
-    return patience((lambda: named) if named else usual_homes)
+    if named:
+        return patience(lambda: named)
+    return patience(lambda: tuple(place for place in usual_homes() if place not in session.left_out))
 
 
 def _window(session: Session) -> int:
@@ -60,6 +83,7 @@ def _window(session: Session) -> int:
         profile=session.profile,
         clock=session.clock,
         workspace_id=arguments.workspace,
+        project_path=arguments.project,
         demo=arguments.demo,
         offscreen=arguments.offscreen,
         screenshot=arguments.screenshot,

@@ -16,16 +16,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.cli.answers import DONE, print_json_line
+from reverie.cli.context import require_workspace
 from reverie.clock import is_time
 from reverie.errors import Conflict, MendableError, StoreError
-from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.scopes import ProjectGap, Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.commands import COMMANDS, MemoryCommands, normalise
 from reverie.memory.listing import index_entries, scan_scope
 from reverie.memory.store import MemoryStore
 from reverie.services.parts import HomeParts
+from reverie.services.usage_keeping import keep_usage
 
 if TYPE_CHECKING:
     from reverie.cli.session import Session
+    from reverie.services.index_care import RenamePlan
 
 _ACTORS = ("agent", "user")
 
@@ -67,9 +70,11 @@ class MemoryLines:
         self._project = project
         self._changed: list[Path] = []
         self._pinned_by = ""
+        self._known: set[str] = set()
 
     def answer_all(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         """One answer a line, blank lines aside; what changed goes into the history at the end."""
+        keep_usage(self._parts)
         try:
             for line in lines:
                 if line.strip():
@@ -109,9 +114,25 @@ class MemoryLines:
         if actor not in _ACTORS:
             raise StoreError(f"actor must be one of {', '.join(_ACTORS)}.", reason="usage")
         context = self._context(request)
-        store = self._parts.store(context, actor=actor, after_change=self._changed.append)
+        warnings: list[str] = []
+        store = self._parts.store(
+            context, actor=actor, after_change=self._changed.append, warn=warnings.append
+        )
+        answer = self._answer(store, context, request, actor)
+        if warnings:
+            answer["warnings"] = warnings
+        return answer
+
+    def _answer(
+        self, store: MemoryStore, context: ScopeContext, request: Mapping[str, Any], actor: str
+    ) -> dict[str, Any]:
+        command = request.get("command")
         if command in COMMANDS:
-            return MemoryCommands(store, count_reads=actor == "agent").execute(request)
+            plan = self._plan(context, request)
+            answer = MemoryCommands(store, count_reads=actor == "agent").execute(request)
+            if plan is not None and answer.get("success"):
+                self._follow(context, plan, actor, answer)
+            return answer
         own = {"read": self._read, "save": self._save, "pin": self._pin, "index": self._index}.get(
             str(command)
         )
@@ -122,6 +143,31 @@ class MemoryLines:
             )
         return own(store, request, actor)
 
+    def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> RenamePlan | None:
+        """What follows a rename where the agent keeps an index; None for anything else."""
+        fields = normalise(request)
+        old, new = fields.get("old_path"), fields.get("new_path")
+        if fields.get("command") != "rename" or not isinstance(old, str) or not isinstance(new, str):
+            return None
+        from reverie.homes.claude_index import INDEX
+        from reverie.services.index_care import IndexDesk
+
+        try:
+            _path, root, _files = self._parts.store(context, actor="user").resolve(old)
+            if self._parts.home.file_role(root, INDEX) != "index":
+                return None
+            return IndexDesk(self._parts).plan_renames(context, {old: new})
+        except MendableError:
+            return None  # the rename itself says what is wrong
+
+    def _follow(self, context: ScopeContext, plan: RenamePlan, actor: str, answer: dict[str, Any]) -> None:
+        """Bring the index and links after a rename; what could not follow is a sentence in the answer."""
+        from reverie.services.index_care import IndexDesk
+
+        left = IndexDesk(self._parts).follow_rename(context, plan, actor=actor, changed=self._changed.append)
+        if left:
+            answer["output"] = " ".join([str(answer.get("output", "")), *left]).strip()
+
     def _context(self, request: Mapping[str, Any]) -> ScopeContext:
         workspace_id = request.get("workspace_id", self._workspace_id)
         project = request.get("project_path", self._project)
@@ -129,9 +175,26 @@ class MemoryLines:
             if value is not None and not isinstance(value, str):
                 raise StoreError(f"{name} must be text.", reason="usage")
         given = "project_path" in request or self._project is not None
-        return self._parts.home.context(
+        context = self._parts.home.context(
             workspace_id=workspace_id or None, project_path=project or None, project_given=given
         )
+        # A line that says `"project_path": null` gives its whole context itself, as the battery's lines do,
+        # and is believed. A project beside the workspace says nothing about the workspace.
+        if workspace_id and (project or not given):
+            self._require_known(workspace_id)
+        return context
+
+    def _require_known(self, workspace_id: str) -> None:
+        """Raises `Ambiguous` for a workspace that the home neither lists nor has a store of: a typing error
+        must not make a store that nobody owns, whether or not a project is named beside it."""
+        if workspace_id in self._known:
+            return
+        # While the list cannot be read, nobody knows which workspaces there are. A context with a project
+        # does not say so, as it needs no list.
+        alone = self._parts.home.context(workspace_id=workspace_id)
+        if alone.project_gap is not ProjectGap.UNKNOWN:
+            require_workspace(self._parts, workspace_id)
+            self._known.add(workspace_id)
 
     @staticmethod
     def _read(store: MemoryStore, request: Mapping[str, Any], actor: str) -> dict[str, Any]:

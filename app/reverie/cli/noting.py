@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from reverie.cli.session import Session
     from reverie.services.parts import HomeParts
 
-_CHOICES = 50
+UNREAD = "Claude Code of today does not read session notes, and deletes them with their transcript."
 
 
 def notes(session: Session) -> int:
@@ -21,7 +21,7 @@ def notes(session: Session) -> int:
     from reverie.services.noting import open_notes
 
     parts = session.home()
-    session_id = session.arguments.session or _only_session(parts)
+    session_id = session.arguments.workspace or _only_session(parts)
     with interruptible() as cancel:
         service = open_notes(parts, cancel, by_hand=True)
         outcome = service.update_now(session_id, force=session.arguments.force)
@@ -33,6 +33,7 @@ def notes(session: Session) -> int:
             print_text(printable(str(outcome.path)))
         if outcome.ran:
             print_text(f"Run {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
+        print_text(UNREAD)
     if outcome.succeeded:
         return DONE
     answers.trouble(answers.with_next_step(outcome.text, outcome.next_step))
@@ -52,7 +53,7 @@ def _only_session(parts: HomeParts) -> str:
             next_step="Name another home with --home DIR.",
         )
     if len(found) > 1:
-        raise Ambiguous(
-            "Which session?", choices=tuple(found[:_CHOICES]), next_step="Name it with --session ID."
-        )
+        from reverie.cli.context import choices
+
+        raise Ambiguous("Which session?", choices=choices(parts), next_step="Name it with --session ID.")
     return found[0]

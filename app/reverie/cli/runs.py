@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_text, printable
 from reverie.cli.background import interruptible
@@ -12,12 +10,19 @@ from reverie.cli.session import Session
 
 def consolidate(session: Session) -> int:
     """One dream by hand; exit 1 where it did not come to pass."""
+    from reverie.cli.context import require_workspace
     from reverie.dream.service import DreamRequest
     from reverie.services.models import Models
+    from reverie.services.usage_keeping import keep_usage
 
     arguments = session.arguments
     parts = session.home()
     context = session.context(parts)
+    if not arguments.dry_run:
+        if context.workspace_id is not None and parts.home.coverage_sidecar is not None:
+            # The record would name a workspace that the agent does not know.
+            require_workspace(parts, context.workspace_id, stores=False)
+        keep_usage(parts)
     models = Models(parts)
     choice = models.choose(context, arguments.engine)
     engine = models.engine(choice.engine, context, arguments.trigger)
@@ -42,6 +47,7 @@ def consolidate(session: Session) -> int:
             f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}. "
             f"{answers.spent_words(engine.name, result.usage, result.cost_usd)}"
         )
+    parts.coverage.look_again()
     if result.succeeded:
         return DONE
     answers.trouble(answers.with_next_step(result.summary, result.next_step))
@@ -86,13 +92,17 @@ def show_diff(session: Session) -> int:
     elif diffs:
         text = "".join(text for _change, text in diffs).rstrip("\n")
         # Into a file or a pipe a diff goes as it is; a terminal must not obey what a memory says.
-        print_text(printable(text.expandtabs()) if sys.stdout.isatty() else text)
+        print_text(printable(text.expandtabs()) if answers.is_terminal() else text)
     return DONE
 
 
 def revert(session: Session) -> int:
     """Take a run back; exit 1 where somebody changed something since."""
-    result = session.home().reverter.revert(session.arguments.run)
+    from reverie.services.usage_keeping import keep_usage
+
+    parts = session.home()
+    keep_usage(parts)
+    result = parts.reverter.revert(session.arguments.run)
     if session.as_json:
         print_json(
             {

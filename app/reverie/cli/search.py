@@ -18,15 +18,15 @@ def search(session: Session) -> int:
     from reverie.compose import open_parts
     from reverie.services.search import COUNT, SearchDesk
 
-    roots = every_home(session.arguments.home, session.profile)
+    roots, places = every_home(session)
     desk = SearchDesk()
-    errors: list[MendableError] = []
+    errors: list[MendableError] = [*places]
     for root in roots:
         try:
             desk.add(open_parts(root, session.profile, session.clock))
         except MendableError as error:
             errors.append(error)
-    if errors and len(errors) == len(roots):
+    if errors and len(errors) == len(roots) + len(places):
         raise errors[0]
     desk.update()
     limit = session.arguments.limit

@@ -7,12 +7,14 @@ from functools import partial
 from reverie.cli import answers
 from reverie.cli.answers import DONE, print_json, print_text
 from reverie.cli.session import Session
+from reverie.homes.scopes import FileRule, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.memory.write_guard import rule_under
+from reverie.services.parts import HomeParts
 
 
 def show_tree(session: Session) -> int:
     """The three trees of a context."""
     from reverie.cli.tree_text import mark_rules, tree_lines
-    from reverie.homes.scopes import Scope
     from reverie.memory.listing import tree
     from reverie.services.workbench import Workbench
 
@@ -23,7 +25,7 @@ def show_tree(session: Session) -> int:
     for scope, node in zip(Scope, nodes, strict=True):
         root = view.scopes[scope].root
         if root is not None:
-            mark_rules(node, partial(parts.home.file_rule, root))
+            mark_rules(node, partial(_rule, parts, root, view.refusals.get(scope)))
     if session.as_json:
         print_json(nodes)
     else:
@@ -32,6 +34,19 @@ def show_tree(session: Session) -> int:
     if problem:
         answers.trouble(f"Pins and use are not known. {problem}")
     return DONE
+
+
+def _rule(parts: HomeParts, root: ScopeRoot, refusal: Refusal | None, rel: str) -> FileRule:
+    return rule_under(refusal, parts.home.file_rule(root, rel))
+
+
+def _never_has(parts: HomeParts, context: ScopeContext, scope: Scope) -> bool:
+    """Whether the agent has no such scope in any context."""
+    try:
+        parts.home.scope_root(context, scope)
+    except ScopeUnavailable as gap:
+        return gap.permanent
+    return False
 
 
 def show_status(session: Session) -> int:
@@ -49,7 +64,8 @@ def show_status(session: Session) -> int:
         ]
         print_json({**status.as_json(), **({"agent": told} if told else {})})
     else:
-        print_text("\n".join(status_lines(status, agent, now=session.clock())))
+        without = tuple(scope for scope in Scope if _never_has(parts, context, scope))
+        print_text("\n".join(status_lines(status, agent, without, now=session.clock())))
     for problem in status.problems:
         answers.trouble(problem)
     return DONE

@@ -10,6 +10,7 @@ from reverie.errors import MendableError, Unavailable
 from reverie.text.counts import some
 
 if TYPE_CHECKING:
+    from reverie.cli.context import AskedHomes
     from reverie.cli.session import Session
     from reverie.services.traces import TraceDetail, TraceRow
 
@@ -24,14 +25,14 @@ def traces(session: Session) -> int:
 
 def _list(session: Session) -> int:
     rows: list[TraceRow] = []
-    errors: list[MendableError] = []
-    roots = _roots(session)
+    roots, places = _roots(session)
+    errors: list[MendableError] = [*places]
     for root in roots:
         try:
             rows += _rows(session, root)
         except MendableError as error:
             errors.append(error)
-    if errors and len(errors) == len(roots):
+    if errors and len(errors) == len(roots) + len(places):
         raise errors[0]
     for problem in errors:
         trouble(str(problem))
@@ -45,7 +46,8 @@ def _list(session: Session) -> int:
         print_table([_line(row) for row in rows])
         if not rows:
             print_text(
-                "There are no traces. Mux writes one when a run of its memory writer fails in debug mode."
+                "There are no traces. Reverie keeps one of each run by a model, and mux writes one when its"
+                " memory writer fails in debug mode. The other agents write none."
             )
     return FAILED if errors else DONE
 
@@ -54,8 +56,10 @@ def _one(session: Session, wanted: str) -> int:
     from reverie.cli.context import NAME_ONE, NO_HOME
     from reverie.services.traces import TraceDesk
 
-    roots = _roots(session)
+    roots, places = _roots(session)
     missing: MendableError | None = None
+    for place in places:
+        trouble(str(place))
     for root in roots:
         desk = TraceDesk(_parts(session, root))
         try:
@@ -75,10 +79,10 @@ def _one(session: Session, wanted: str) -> int:
     raise Unavailable(NO_HOME, next_step=NAME_ONE)
 
 
-def _roots(session: Session) -> list[Path]:
+def _roots(session: Session) -> AskedHomes:
     from reverie.cli.context import every_home
 
-    return every_home(session.arguments.home, session.profile)
+    return every_home(session)
 
 
 def _parts(session: Session, root: Path) -> Any:

@@ -30,9 +30,11 @@ _LOOK_S = 0.5
 
 def watch(session: Session) -> int:
     """Host until a signal comes."""
+    from reverie.agent.keys import never_unlock
     from reverie.errors import Busy
     from reverie.services.host import Host
 
+    never_unlock()
     parts = session.home()
     # Why to stop. A handler may put while `get` is under way on the same thread; an Event would wait for its
     # own lock.

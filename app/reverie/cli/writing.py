@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 def write(session: Session) -> int:
     """Update the project's memory from what was said last; exit 1 where nothing ran, or it failed."""
     from reverie.errors import Ambiguous, Unavailable
+    from reverie.services.usage_keeping import keep_usage
     from reverie.services.writing import open_writer
 
     parts = session.home()
+    keep_usage(parts)
     workspace_id = session.context(parts).workspace_id
     if workspace_id is None:
         choices = tuple(workspace.id for workspace in parts.home.contents().workspaces())

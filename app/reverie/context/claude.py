@@ -8,33 +8,45 @@ told at the start.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+from reverie.context.claude_recorded import with_record
 from reverie.context.facts import Facts
 from reverie.context.instructions import instructions_part
 from reverie.context.marks import marked_lines, marks_in
 from reverie.context.view import ContextView, Entry, Gauge, Note, Part, Reason, State
-from reverie.homes.claude_companions import is_conditional, without_comments
 from reverie.homes.claude_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, falls_off, links
-from reverie.homes.listing import Companion
+from reverie.homes.claude_text import loaded_text
+from reverie.homes.listing import Companion, Loading
 from reverie.homes.scopes import Scope
 from reverie.memory.paths import memory_path
 from reverie.text.tokens import estimate_tokens, utf16_length
 
-_OTHER_PARTS = frozenset({"agent-memory", "agent-memory-local", "session-memory"})
+_NOT_LOADED: Mapping[Loading, Reason] = {
+    "on-demand": "on-demand",
+    "approval": "approval",
+    "elsewhere": "elsewhere",
+    "replaced": "replaced",
+    "excluded": "excluded",
+    "too-large": "too-large",
+    "unopened": "credential",
+}
 
 
 def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """The view; `drafts` are unsaved texts by memory path. The time does not matter to Claude Code."""
-    parts = (*instructions_part(facts, _judge, told=without_comments), *_index_part(facts, drafts))
-    return ContextView.of(facts.agent, at, parts)
+    parts = (*instructions_part(facts, _judge, told=loaded_text, between="\n\n"), *_index_part(facts, drafts))
+    if facts.loads_nothing:
+        parts = tuple(
+            replace(part, notes=(*part.notes, "loads-nothing"), detail=facts.loads_nothing) for part in parts
+        )
+    return ContextView.of(facts.agent, at, with_record(parts, facts, drafts))
 
 
 def _judge(companion: Companion, text: str) -> tuple[State, Reason]:
-    if not _OTHER_PARTS.isdisjoint(companion.path.parts):
-        return "out", "elsewhere"
-    if is_conditional(companion):
-        return "out", "on-demand"
-    return ("in", "loaded") if text.strip() else ("out", "empty")
+    if companion.loading in _NOT_LOADED:
+        return "out", _NOT_LOADED[companion.loading]
+    return ("in", "loaded") if text else ("out", "empty")
 
 
 def _index_part(facts: Facts, drafts: Mapping[str, str]) -> tuple[Part, ...]:
@@ -45,10 +57,14 @@ def _index_part(facts: Facts, drafts: Mapping[str, str]) -> tuple[Part, ...]:
     text = facts.texts.get(path)
     said = drafts.get(path, "" if text is None or text.data is None else text.data.decode("utf-8", "replace"))
     cut = cut_of(said)
-    notes: list[Note] = ["memory-off"] if facts.off else []
+    notes: list[Note] = ["memory-off"] if facts.off and not facts.loads_nothing else []
+    if facts.moved_by_project:
+        notes.append("moved-by-project")
     if cut.line is not None:
         notes.append("cut-warning")
-    there = path in drafts or any(file.rel == INDEX for file in facts.files(Scope.PROJECT))
+    there = (
+        path in drafts or text is not None or any(file.rel == INDEX for file in facts.files(Scope.PROJECT))
+    )
     entries = (*_of_index(path, said, cut, facts, there=there), *_of_topics(facts, said, cut))
     gauges = (
         Gauge("bytes", len(cut.loaded.encode("utf-8", "surrogatepass"))),
@@ -66,7 +82,9 @@ def _of_index(path: str, said: str, cut: Cut, facts: Facts, *, there: bool) -> I
     state: State
     reason: Reason
     if not there:
-        state, reason = "out", "missing"
+        # The agent makes one at the start of a session, with a line for each memory.
+        made = any(file.rel != INDEX for file in facts.files(Scope.PROJECT)) and not facts.off
+        state, reason = "out", "made-new" if made else "missing"
     elif text is not None and text.data is None:
         state, reason = "out", "unreadable"
     elif not said.strip():
@@ -84,6 +102,7 @@ def _of_index(path: str, said: str, cut: Cut, facts: Facts, *, there: bool) -> I
         scope=Scope.PROJECT if there else None,
         line=cut.line or 0,
         marks=marks_in(loaded, facts.caps),
+        text=loaded,
     )
 
 

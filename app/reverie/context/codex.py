@@ -1,25 +1,38 @@
-"""What Codex CLI loads: the summary of its memories, up to a cap, and its instructions (formats/codex.md 3).
+"""What Codex CLI loads: the summary of its memories, up to a cap, and its instructions (formats/codex.md
+sections 3 and 10).
 
-Pure. Tokens are counted as Codex counts them: four bytes each.
+Both texts are exactly what Codex sends: the summary as it stands between the marks of the memory block, and
+the whole message with the instructions. Pure. Tokens are counted as Codex counts them: four bytes each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from reverie.context.facts import SCOPES, Facts
-from reverie.context.instructions import Judge, instructions_part
 from reverie.context.marks import marked_lines, marks_in
 from reverie.context.view import ContextView, Entry, Gauge, Note, Part, Reason, State
-from reverie.homes.codex_prompt import INSTRUCTIONS, SUMMARY, SUMMARY_TOKENS, loaded_summary, tokens_of
+from reverie.homes.codex_prompt import (
+    INSTRUCTIONS,
+    SUMMARY,
+    SUMMARY_TOKENS,
+    PromptSettings,
+    instructions_text,
+    loaded_summary,
+    memory_pieces,
+    project_text,
+    tokens_of,
+    trimmed,
+)
 from reverie.homes.listing import Companion
 from reverie.homes.scopes import Scope
 from reverie.memory.paths import memory_path
+from reverie.memory.scope_listing import ScopeListing
 
 
 def assemble(facts: Facts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """The view; `drafts` are unsaved texts by memory path. The time does not matter to Codex."""
-    parts = (_summary_part(facts, drafts), *instructions_part(facts, _judge(facts), tokens_of))
+    parts = (_summary_part(facts, drafts), *_instructions(facts))
     return ContextView(
         facts.agent,
         at,
@@ -39,16 +52,16 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
             if file.rel != SUMMARY:
                 continue
             path = str(memory_path(scope, file.rel))
-            said = drafts[path] if path in drafts else _text(facts, path)
+            said, why = (drafts[path], "empty") if path in drafts else _text(facts, path)
             if said is None:
-                entries.append(Entry(path, "out", "unreadable", size=file.size, scope=scope))
+                entries.append(Entry(path, "out", why, size=file.size, scope=scope))
                 continue
             loaded = loaded_summary(said)
             state, reason = _state(scope, loaded.text, is_cut=loaded.is_cut)
             if state != "out":
                 text = loaded.text
                 if loaded.is_cut:
-                    before = said[: len(said) - len(said.lstrip()) + loaded.head]
+                    before = said[: said.find(trimmed(said)) + loaded.head]
                     cut_line = before.count("\n") + 1
             entries.append(
                 Entry(
@@ -65,12 +78,22 @@ def _summary_part(facts: Facts, drafts: Mapping[str, str]) -> Part:
             )
     if not entries:
         entries.append(Entry(SUMMARY, "out", "missing"))
-    notes: tuple[Note, ...] = ("codex-off",) if facts.off else ()
     # The marker in the middle comes on top of the cap.
     tokens = min(SUMMARY_TOKENS, sum(entry.tokens for entry in entries))
     gauges = Gauge("tokens", tokens, SUMMARY_TOKENS), Gauge("bytes", len(text.encode()))
     marked = marked_lines([(1, marks_in(text, facts.caps))])
+    notes = tuple(_notes(facts, text))
     return Part("summary", tuple(entries), gauges, text, notes, facts.off, cut_line, marked)
+
+
+def _notes(facts: Facts, text: str) -> Iterator[Note]:
+    if facts.off:
+        yield "codex-off"
+    listing: ScopeListing | None = facts.listings.get(Scope.GLOBAL)
+    if facts.prompt is not None and text and listing is not None and listing.root is not None:
+        yield "codex-v1" if facts.prompt.version == "v1" else "codex-v2"
+        if memory_pieces(facts.prompt.version, listing.root.directory, text) > 1:
+            yield "codex-pieces"
 
 
 def _state(scope: Scope, loaded: str, *, is_cut: bool) -> tuple[State, Reason]:
@@ -81,27 +104,93 @@ def _state(scope: Scope, loaded: str, *, is_cut: bool) -> tuple[State, Reason]:
     return ("cut", "cut") if is_cut else ("in", "loaded")
 
 
-def _text(facts: Facts, path: str) -> str | None:
+def _text(facts: Facts, path: str) -> tuple[str | None, Reason]:
+    """A summary; None with the reason for one that cannot be loaded."""
     text = facts.texts.get(path)
-    return None if text is None or text.data is None else text.data.decode("utf-8", "replace")
+    if text is None or text.data is None:
+        return None, "unreadable"
+    try:
+        return text.data.decode(), "loaded"
+    except UnicodeDecodeError:
+        return None, "not-utf8"
 
 
-def _judge(facts: Facts) -> Judge:
-    """Of the instructions in the home the first one that says anything is loaded."""
-    said = {
-        companion.path.name
-        for companion in facts.companions
-        if (text := facts.texts.get(str(companion.path))) is not None and (text.data or b"").strip()
-    }
-    chosen = next((name for name in INSTRUCTIONS if name in said), "")
+def _instructions(facts: Facts) -> tuple[Part, ...]:
+    """The message with the instructions: of the home the first file that says anything, trimmed; of the
+    project every file that counts, as it is."""
+    settings = facts.prompt or PromptSettings()
+    home, project, others = _sorted(facts)
+    if not home and not project and not others:
+        return ()
+    texts = [trimmed(_data(facts, companion).decode("utf-8", "replace")) for companion in home]
+    by_rank = sorted(zip(home, texts, strict=True), key=lambda each: INSTRUCTIONS.index(each[0].path.name))
+    loaded = next((companion for companion, text in by_rank if text), None)
+    entries: list[Entry] = []
+    own = ""
+    for companion, text in zip(home, texts, strict=True):
+        if companion is loaded:
+            own = text
+            reason: Reason = "override" if companion.path.name == INSTRUCTIONS[0] else "loaded"
+            entries.append(_entry(facts, companion, "in", reason, len(own.encode())))
+        else:
+            entries.append(_entry(facts, companion, "out", "overridden" if text else "empty", 0))
+    of_project, used = project_text([_data(facts, each) for each in project], settings.project_bytes)
+    for companion, count in zip(project, used, strict=True):
+        size = len(_data(facts, companion))
+        if not count:
+            said = bool(_data(facts, companion).decode("utf-8", "replace").strip())
+            entries.append(_entry(facts, companion, "out", "bytes" if said else "empty", 0))
+        elif count < size:
+            entries.append(_entry(facts, companion, "cut", "cut", count))
+        else:
+            overrides = companion.path.name == INSTRUCTIONS[0]
+            entries.append(_entry(facts, companion, "in", "override" if overrides else "loaded", count))
+    entries += [_entry(facts, companion, "out", "unseen", 0) for companion in others]
+    text = instructions_text(own, of_project, facts.context.project_path or "")
+    gauges = (
+        Gauge("bytes", sum(entry.bytes for entry in entries)),
+        Gauge("tokens", sum(entry.tokens for entry in entries)),
+        Gauge("files", sum(entry.state != "out" for entry in entries)),
+    )
+    marked = marked_lines([(1, marks_in(text, facts.caps))])
+    return (Part("instructions", tuple(entries), gauges, text, marked=marked),)
 
-    def judge(companion: Companion, text: str) -> tuple[State, Reason]:
-        if not text.strip():
-            return "out", "empty"
-        if companion.read_only:  # memories of a kind that nobody knows to be loaded
-            return "out", "unseen"
-        if companion.path.name == chosen or companion.path.name not in INSTRUCTIONS:
-            return "in", "override" if companion.path.name == INSTRUCTIONS[0] else "loaded"
-        return "out", "overridden"
 
-    return judge
+def _sorted(facts: Facts) -> tuple[list[Companion], list[Companion], list[Companion]]:
+    """The companions that exist: instructions of the home, those of the project, and the others. What is
+    shown under a project but is a part of the memory itself is none of them."""
+    home, project, others = [], [], []
+    for companion in facts.companions:
+        if not companion.exists:
+            continue
+        if companion.scope is Scope.PROJECT:
+            if not companion.read_only:
+                project.append(companion)
+        elif companion.read_only or companion.path.name not in INSTRUCTIONS:
+            others.append(companion)
+        else:
+            home.append(companion)
+    return home, project, others
+
+
+def _data(facts: Facts, companion: Companion) -> bytes:
+    text = facts.texts.get(str(companion.path))
+    return b"" if text is None or text.data is None else text.data
+
+
+def _entry(facts: Facts, companion: Companion, state: State, reason: Reason, used: int) -> Entry:
+    text = facts.texts.get(str(companion.path))
+    if text is None or text.data is None:
+        return Entry(companion.label, "out", "unreadable", file=companion.path)
+    return Entry(
+        companion.label,
+        state,
+        reason,
+        size=text.size,
+        bytes=used,
+        tokens=-(-used // 4),
+        file=companion.path,
+        description=str(companion.path),
+        detail=companion.read_only or companion.note,
+        marks=text.findings,
+    )

@@ -15,17 +15,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from reverie.context.claude_recorded import NOTHING, SessionRecord, read_record
 from reverie.context.marks import marks_of
 from reverie.failures.lessons import SWITCH, Retrieved, is_on, retrieve
 from reverie.homes.base import Home
 from reverie.homes.claude import ClaudeHome
 from reverie.homes.claude_index import INDEX
 from reverie.homes.codex import CodexHome
-from reverie.homes.codex_prompt import SUMMARY, loads_memories
-from reverie.homes.listing import Companion
+from reverie.homes.codex_prompt import SUMMARY, PromptSettings, prompt_settings
+from reverie.homes.listing import Companion, Loading
 from reverie.homes.loki import LokiHome
 from reverie.homes.reading import read_regular
 from reverie.homes.scopes import Caps, Scope, ScopeContext
+from reverie.homes.unopened import never_opened
 from reverie.memory.hotset import BUDGETS, Candidate, ranked
 from reverie.memory.lint import LintFinding
 from reverie.memory.listing import IndexEntry, index_entries
@@ -33,7 +35,9 @@ from reverie.memory.paths import memory_path
 from reverie.memory.scanning import is_gone, read_rel
 from reverie.memory.scope_listing import MemoryFile, ScopeListing
 
-COMPANION_BYTES = 1 << 20
+COMPANION_BYTES = 4 << 20
+UNREAD: frozenset[Loading] = frozenset({"approval", "excluded", "too-large", "unopened"})
+"""Companions that are listed and not opened: nothing of them is loaded."""
 SCOPES = (Scope.GLOBAL, Scope.PROJECT, Scope.WORKSPACE)
 """In the order of the agents' own lists."""
 
@@ -65,6 +69,14 @@ class Facts:
     texts: Mapping[str, Text]
     off: str = ""
     lessons: Mapping[int, Retrieved] = field(default_factory=dict)
+    prompt: PromptSettings | None = None
+    """What the settings of Codex say of its prompt; None for other agents."""
+    record: SessionRecord = NOTHING
+    """What the transcripts of a Claude Code home record of the session and its project."""
+    loads_nothing: str = ""
+    """The variable that keeps Claude Code from loading instructions and memory; empty for none."""
+    moved_by_project: bool = False
+    """Whether the project's own settings put its memory in another place."""
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """What was worked out of these facts before; whoever puts it in sees that it follows from them alone."""
 
@@ -103,24 +115,41 @@ def gather(
     companions = home.companions(context)
     facts = Facts(home.kind, home.caps, context, listings, companions, reader.texts)
     for companion in companions:
-        if companion.exists:
+        if companion.exists and not companion.unopened and companion.loading not in UNREAD:
             reader.companion(companion.path)
     off = ""
+    prompt: PromptSettings | None = None
     lessons: dict[int, Retrieved] = {}
+    record = NOTHING
     if isinstance(home, CodexHome):
-        on, setting = loads_memories(home.root)
-        off = "" if on else setting
+        prompt = prompt_settings(home.root)
+        off = prompt.off
         reader.named(facts, lambda scope, rel: rel == SUMMARY)
     elif isinstance(home, ClaudeHome):
         off = home.memory_off(context)
+        facts = replace(
+            facts,
+            loads_nothing=home.loads_nothing(context),
+            moved_by_project=home.moved_by_project(context),
+        )
         reader.named(facts, lambda scope, rel: scope is Scope.PROJECT and rel == INDEX)
+        record = read_record(home, context)
+        reader.linked_index(facts)
     elif isinstance(home, LokiHome):
         on = is_on(os.environ)
         off = "" if on else SWITCH
         lessons = {at: retrieve(home.memory, now_ms=at, on=on) for at in times}
     elif home.kind == "mux":
         reader.hot(facts, times)
-    return replace(facts, texts=dict(reader.texts), off=off, lessons=lessons, memo={})
+    return replace(
+        facts,
+        texts=dict(reader.texts),
+        off=off,
+        lessons=lessons,
+        prompt=prompt,
+        record=record,
+        memo={},
+    )
 
 
 def candidates(entries: Iterable[IndexEntry]) -> list[Candidate]:
@@ -158,6 +187,22 @@ class _Reader:
             for file in facts.files(scope):
                 if wanted(scope, file.rel):
                     self._memory(facts, scope, file, file.size)
+
+    def linked_index(self, facts: Facts) -> None:
+        """The index where it is a link, which the agent follows; other links are no memories."""
+        listing = facts.listings.get(Scope.PROJECT)
+        if listing is None or listing.root is None:
+            return
+        path = listing.root.directory / INDEX
+        if path.is_symlink() and path.is_file() and not never_opened(path, Path(os.path.realpath(path))):
+            status = path.stat()
+            stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
+            try:
+                data: bytes | None = read_regular(path, COMPANION_BYTES)
+            except OSError as error:
+                is_gone(error)
+                data = None
+            self._put(str(memory_path(Scope.PROJECT, INDEX)), data, status.st_size, stamp, INDEX)
 
     def hot(self, facts: Facts, times: Iterable[int]) -> None:
         """What the hot set may want to read at any of `times`."""

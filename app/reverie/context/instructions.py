@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reverie.context.facts import Facts
+from reverie.context.facts import UNREAD, Facts
 from reverie.context.marks import Marks, marked_lines, marks_in
 from reverie.context.view import Entry, Gauge, Part, Reason, State
 from reverie.homes.listing import Companion
@@ -24,8 +24,10 @@ def instructions_part(
     judge: Judge = loaded_always,
     count: Callable[[str], int] = estimate_tokens,
     told: Callable[[str], str] = str,
+    between: str = "\n",
 ) -> tuple[Part, ...]:
-    """The companions that exist, one after another; no part without any. `told`: what of a text is loaded."""
+    """The companions that exist, one after another; no part without any. `told`: what of a text is loaded.
+    `between`: what divides the texts where they are shown as one."""
     entries: list[Entry] = []
     texts: list[str] = []
     pieces: list[tuple[int, Marks]] = []
@@ -33,7 +35,15 @@ def instructions_part(
     for companion in facts.companions:
         if not companion.exists:
             continue
+        if companion.unopened:
+            _state, reason = judge(companion, "")
+            entries.append(Entry(companion.label, "out", reason, file=companion.path, detail=companion.note))
+            continue
         text = facts.texts.get(str(companion.path))
+        if companion.loading in UNREAD:
+            state, reason = judge(companion, "")
+            entries.append(Entry(companion.label, state, reason, file=companion.path, detail=companion.note))
+            continue
         if text is None or text.data is None:
             entries.append(Entry(companion.label, "out", "unreadable", file=companion.path))
             continue
@@ -52,15 +62,16 @@ def instructions_part(
                 description=str(companion.path),
                 detail=companion.note,
                 marks=text.findings,
+                text=said if is_in else "",
             )
         )
         if is_in:
             texts.append(said)
             pieces.append((line, marks_in(said, facts.caps)))
-            line += said.count("\n") + 1
+            line += said.count("\n") + between.count("\n")
     if not entries:
         return ()
     used = sum(entry.bytes for entry in entries), sum(entry.tokens for entry in entries)
     gauges = (Gauge("bytes", used[0]), Gauge("tokens", used[1]), Gauge("files", len(texts)))
-    whole, marked = "\n".join(texts), marked_lines(pieces)
+    whole, marked = between.join(texts), marked_lines(pieces)
     return (Part("instructions", tuple(entries), gauges, whole, ("one-after-another",), marked=marked),)

@@ -23,6 +23,8 @@ def assemble(facts: Facts, at: int) -> ContextView:
     size, tokens = len(found.block.encode("utf-8", "surrogatepass")), estimate_tokens(found.block)
     told = sum(lesson.injected for lesson in found.lessons)
     notes: tuple[Note, ...] = ("lessons-off",) if facts.off else ("no-goal",)
+    if found.difference:
+        notes = ("agent-differs", *notes)
     entries = tuple(_entries(facts, found))
     part = Part(
         "lessons",
@@ -30,6 +32,7 @@ def assemble(facts: Facts, at: int) -> ContextView:
         (Gauge("bytes", size), Gauge("tokens", tokens), Gauge("lessons", told, MOST_LESSONS)),
         found.block,
         notes,
+        detail=found.difference,
         marked=marked_lines(_pieces(found, entries)),
     )
     return ContextView(facts.agent, at, (part,), size, tokens)

@@ -1,8 +1,8 @@
 """What mux loads: the index of its memories, the hot set, the files beside them (formats/mux.md 7 and 12).
 
 Pure but for what is remembered with the facts: a text that is typed must not cost a look at thousands of
-memories. The index is written one line a memory, path and description escaped as the agent escapes them; the
-lines around it are the agent's own and are not shown.
+memories. The index is written one line a memory, the description escaped as the agent escapes it; the lines
+around it are the agent's own and are not shown.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def hot_set(facts: Facts, at: int, drafts: Mapping[str, str]) -> HotSet:
 
 
 def index_line(entry: IndexEntry) -> str:
-    """One line of the index."""
-    said = f": {escaped(entry['description'])}" if entry["description"] else ""
-    return f"- {escaped(entry['path'])}{said}"
+    """One line of the index, as the agent writes it."""
+    said = f' — "{escaped(entry["description"])}"' if entry["description"] else ""
+    return f"- {entry['path']}{said}"
 
 
 def _index(facts: Facts) -> list[IndexEntry]:
@@ -124,6 +124,7 @@ def _entry(facts: Facts, path: str, state: State, reason: Reason, score: float, 
         size=file.size,
         score=score,
         pinned=pinned,
+        pin_unknown=file.usage.unknown_to_agent,
         scope=_scope_of(path),
         description=file.description,
         marks=() if text is None else text.findings,
@@ -177,6 +178,7 @@ def _index_rows(facts: Facts) -> _Rows:
             "unseen",
             size=file.size,
             pinned=file.usage.pinned,
+            pin_unknown=file.usage.unknown_to_agent,
             scope=_scope_of(path),
             description=file.description,
             detail=file.unseen_reason,

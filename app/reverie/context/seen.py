@@ -54,7 +54,9 @@ def glance_of(view: ContextView) -> dict[str, Any]:
         "at": view.at,
         "tokens": view.tokens,
         "parts": {
-            part.key: {entry.path: [entry.state, entry.bytes] for entry in part.loaded} for part in view.parts
+            part.key: {entry.path: [entry.state, entry.bytes] for entry in part.loaded}
+            for part in view.parts
+            if part.key != "recorded"
         },
     }
 
@@ -67,6 +69,8 @@ def since(glance: Mapping[str, Any] | None, view: ContextView) -> Since | None:
     before = parts if isinstance(parts, dict) else {}
     found: list[Change] = []
     for part in view.parts:
+        if part.key == "recorded":
+            continue  # it is the past; what changed in it shows in the other parts
         known = before.get(part.key)
         old = known if isinstance(known, dict) else {}
         now = {entry.path: (entry.state, entry.bytes) for entry in part.loaded}

@@ -6,7 +6,7 @@ Sizes are bytes, tokens estimated as design.md section 5 says unless the agent c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -15,22 +15,38 @@ from reverie.memory.lint import LintFinding
 
 State = Literal["in", "cut", "out"]
 
-PartKey = Literal["index", "hot-set", "summary", "index-file", "instructions", "lessons"]
+PartKey = Literal["index", "hot-set", "summary", "index-file", "instructions", "lessons", "recorded"]
+"""`recorded`: what a session that began before has in its context, as its agent recorded it. It is no part of
+what would be loaded now, and its size does not count."""
 
 Reason = Literal[
     "listed", "loaded", "pinned", "used", "cut", "override", "falls-off",
-    "unseen", "unused", "unreadable", "not-text", "bytes", "tokens", "items", "tries", "empty", "missing",
-    "overridden", "older", "on-demand", "elsewhere", "unlisted", "line", "lesson", "prior", "newest-only",
+    "unseen", "unused", "unreadable", "not-text", "not-utf8", "bytes", "tokens", "items", "tries", "empty",
+    "missing", "overridden", "older", "on-demand", "elsewhere", "unlisted", "line", "lesson", "prior",
+    "newest-only",
+    "recorded-same", "recorded-changed", "recorded-gone", "recorded-new",
+    "recorded-other", "recorded-only", "recorded-missed",
+    "recalled", "recall-index", "recall-long",
+    "approval", "replaced", "excluded", "too-large", "made-new", "credential",
 ]  # fmt: skip
 """Why something is in or out. In: `listed` in the index, `loaded` because the agent always loads it,
 `pinned`, `used`, `override` (instead of another), `cut` (a part of it). Out: see `memory.hotset.SkipReason`;
+`not-utf8`: the agent loads nothing of a file that is not valid UTF-8;
 `unseen`: the agent does not see the file, `detail` says why; `older`: only older versions of the agent load
 it; `falls-off`: beyond the cut line; `line`: its line in the index is loaded; `unlisted`: no line names it;
-`elsewhere`: another part of the agent reads it."""
+`elsewhere`: another part of the agent reads it; `approval`: only if a person agreed to the import;
+`replaced`: another file counts in its place; `excluded` by a setting; `too-large`; `made-new`: the agent
+writes the missing file when a session starts; `credential`: the agent loads it, Reverie does not open it.
+Of a recorded session: `recorded-same`, a new one would load
+the same; `-changed`, `-gone`, `-new` since the record; `-other` (other text), `-only` (recorded, not
+predicted) and `-missed` (predicted, not recorded) though no change explains it. `recalled`: chosen for some
+prompts; `recall-index`: not loaded in that mode; `recall-long`: longer than what reaches the model."""
 
 Note = Literal[
     "hot-set-experiment", "codex-off", "own-words", "one-after-another", "memory-off", "cut-warning",
-    "no-goal", "lessons-off", "index-lines",
+    "no-goal", "lessons-off", "index-lines", "codex-v1", "codex-v2", "codex-pieces",
+    "recorded", "session-runs", "rules-agree", "rules-differ", "recall-mode", "recall-long",
+    "agent-differs", "loads-nothing", "moved-by-project",
 ]  # fmt: skip
 """What one should know of a part as a whole; `detail` of the part says more where there is more to say."""
 
@@ -49,12 +65,16 @@ class Entry:
     tokens: int = 0
     score: float | None = None
     pinned: bool = False
+    pin_unknown: bool = False
+    """The running agent has not read yet that it was pinned or unpinned."""
     scope: Scope | None = None
     file: Path | None = None
     description: str = ""
     detail: str = ""
     line: int = 0
     marks: tuple[LintFinding, ...] = ()
+    text: str = field(default="", repr=False)
+    """What is loaded of a file that is loaded as text of its own; empty for anything else."""
 
     @property
     def is_memory(self) -> bool:
@@ -103,7 +123,8 @@ class ContextView:
     @classmethod
     def of(cls, agent: str, at: int, parts: tuple[Part, ...]) -> ContextView:
         """The view of these parts; the first two gauges of each are bytes and tokens."""
-        used = [sum(part.gauges[number].used for part in parts) for number in (0, 1)]
+        counted = [part for part in parts if part.key != "recorded"]
+        used = [sum(part.gauges[number].used for part in counted) for number in (0, 1)]
         return cls(agent, at, parts, *used)
 
     def part(self, key: PartKey) -> Part | None:

@@ -13,6 +13,7 @@ PARTS: Mapping[PartKey, str] = {
     "index-file": "MEMORY.md",
     "instructions": "Instructions",
     "lessons": "Lessons",
+    "recorded": "This session loaded",
 }
 _REASONS: Mapping[Reason, str] = {
     "listed": "listed",
@@ -26,6 +27,7 @@ _REASONS: Mapping[Reason, str] = {
     "unused": "neither pinned nor used",
     "unreadable": "it cannot be read",
     "not-text": "it is not text",
+    "not-utf8": "it is not valid UTF-8, so the agent loads nothing of it",
     "bytes": "it does not fit the bytes that are left",
     "tokens": "it does not fit the tokens that are left",
     "items": "the set is full",
@@ -41,6 +43,22 @@ _REASONS: Mapping[Reason, str] = {
     "lesson": "one of the newest lessons",
     "prior": "an anti-pattern",
     "newest-only": "only the newest lessons are told",
+    "recorded-same": "a new session would load the same",
+    "recorded-changed": "changed since; a new session would load what it is now",
+    "recorded-gone": "a new session would not load it: the file is not there",
+    "recorded-new": "new since; a new session would load it",
+    "recorded-other": "by Reverie's rules its text would be another, though it did not change",
+    "recorded-only": "by Reverie's rules a new session would not load it, though it did not change",
+    "recorded-missed": "Reverie's rules load it, this session did not",
+    "recalled": "recalled for some prompts",
+    "recall-index": "not loaded: the agent recalls single memories instead",
+    "recall-long": "recalled in part: only its first 4,096 bytes reach the model",
+    "approval": "loaded only if its import was approved",
+    "replaced": "a CLAUDE.md is loaded instead",
+    "excluded": "excluded in the settings",
+    "too-large": "larger than 4 MB",
+    "credential": "loaded, but it may hold credentials: Reverie never opens it",
+    "made-new": "Claude Code writes it when a session starts",
 }
 _NOTES: Mapping[Note, str] = {
     "hot-set-experiment": "mux loads this only where its experiment “memory-hot-set” is on.",
@@ -50,8 +68,20 @@ _NOTES: Mapping[Note, str] = {
     "memory-off": "Auto memory is off here ({detail}); this is what would be loaded.",
     "cut-warning": "The agent stops reading at line {line} and adds a warning, in its own words.",
     "no-goal": "Anti-patterns go by the goal of the next iteration, which nobody knows here.",
+    "codex-v1": "Codex uses version 1 of its memory here and puts its own instructions around the summary.",
+    "codex-v2": "Codex uses version 2 of its memory here and puts its own instructions around the summary.",
+    "codex-pieces": "It is so long that Codex sends it in two pieces.",
     "index-lines": "The agent's own sentences around these lines are not shown.",
+    "agent-differs": "The agent itself gets another text: {detail}",
     "lessons-off": "LOKI_FAILURE_MEMORY switches the lessons off.",
+    "recorded": "As the session's transcript records it. The other parts are what a new session would load.",
+    "session-runs": "The session is running and keeps what it loaded. A change reaches the next session.",
+    "rules-agree": "Reverie's rules explain all of it.",
+    "rules-differ": "Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong.",
+    "recall-mode": "No index is loaded in the newest sessions; the agent chooses memories for each prompt.",
+    "recall-long": "Some memories are longer than the 4,096 bytes of each that reach the model.",
+    "loads-nothing": "{detail} is set: Claude Code loads nothing here; this is what it would load.",
+    "moved-by-project": "The project's own settings put the memory here.",
 }
 
 
@@ -69,6 +99,8 @@ def reason(entry: Entry) -> str:
         return f"{entry.detail} tokens of its middle are left out"
     if entry.reason in ("lesson", "newest-only") and entry.detail:
         return f"{said}, seen {entry.detail} times"
+    if entry.reason == "recalled" and entry.detail:
+        return f"{said} ({entry.detail} in the newest sessions)"
     if entry.reason in ("cut", "falls-off") and entry.line:
         return f"{said}: line {entry.line}"
     return said

@@ -12,18 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from reverie.doctor.agent_checks import agent_findings
+from reverie.doctor.claude_checks import CLAUDE_CHECKS
 from reverie.doctor.dream_checks import DREAM_CHECKS
 from reverie.doctor.facts import Desk, Facts, Parts
 from reverie.doctor.findings import Finding
 from reverie.doctor.fixes import Fixes
 from reverie.doctor.gather import gather
+from reverie.doctor.layout_checks import LAYOUT_CHECKS
 from reverie.doctor.machine_checks import MACHINE_CHECKS
-from reverie.doctor.writer_checks import WRITER_CHECKS, no_writer
+from reverie.doctor.writer_checks import WRITER_CHECKS, feature, needs_no_writer, no_writer
 from reverie.homes.scopes import ScopeContext
 
 Check = Callable[[Facts, Fixes], Finding]
 
-CHECKS: tuple[Check, ...] = (*WRITER_CHECKS, *MACHINE_CHECKS, *DREAM_CHECKS)
+CHECKS: tuple[Check, ...] = (*LAYOUT_CHECKS, *WRITER_CHECKS, *MACHINE_CHECKS, *DREAM_CHECKS)
 
 
 def examine(
@@ -42,6 +45,16 @@ def examine(
 
 
 def judge(facts: Facts, fixes: Fixes) -> tuple[Finding, ...]:
-    """The findings that follow from the facts. Its gates are judged only where there is a memory writer."""
-    checks = CHECKS if facts.has_writer else (no_writer, *MACHINE_CHECKS, *DREAM_CHECKS)
-    return tuple(check(facts, fixes) for check in checks)
+    """The findings that follow from the facts. Its gates are judged only where there is a memory writer, and
+    where it is on or the agent is of a version that has one."""
+    checks = CHECKS
+    if not facts.has_writer:
+        checks = (*LAYOUT_CHECKS, no_writer, *MACHINE_CHECKS, *DREAM_CHECKS)
+    elif needs_no_writer(facts):
+        checks = (*LAYOUT_CHECKS, feature, *MACHINE_CHECKS, *DREAM_CHECKS)
+    claude = facts.claude
+    return (
+        *agent_findings(facts, fixes),
+        *(() if claude is None else (check(claude, facts.now) for check in CLAUDE_CHECKS)),
+        *(check(facts, fixes) for check in checks),
+    )

@@ -15,8 +15,9 @@ def switched_on(facts: Facts, fixes: Fixes) -> Finding:
     check, title = "dream-switch", "Dreams may run by themselves"
     if facts.settings.background.of(facts.home_id).enabled:
         return Finding(check, title, "pass", "Background runs are switched on for this home.")
-    evidence = "Background runs are switched off for this home; by hand a dream runs all the same."
-    return Finding(check, title, "warn", evidence, fixes.switch_background_on())
+    evidence = "Background runs are off for this home, as they are until you turn them on. "
+    evidence += "You can consolidate by hand all the same."
+    return Finding(check, title, "off", evidence, fixes.switch_background_on())
 
 
 def budget(facts: Facts, fixes: Fixes) -> Finding:

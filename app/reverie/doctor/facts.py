@@ -21,17 +21,20 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.files.jsjson import parse_object
-from reverie.homes.agents import MemoryKinds
+from reverie.homes.agents import AgentCheck, MemoryKinds
 from reverie.homes.base import Home
 from reverie.homes.listing import Workspace
-from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.homes.scopes import Refusal, Scope, ScopeContext, ScopeUnavailable
 from reverie.profile import Profile
 from reverie.writer.state import coerced
 
 if TYPE_CHECKING:
+    from reverie.doctor.claude_checks import ClaudeFacts
     from reverie.dream.coverage import CoverageLog
     from reverie.files.lease import LeaseHolder, Leases
     from reverie.files.watch import WatchState
+    from reverie.memory.attribution import ActorLog
+    from reverie.memory.write_guard import WriteGuard
     from reverie.runs.activity import Activity, ActivityEntry
     from reverie.runs.record import RunStore
     from reverie.settings import Settings
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
     from reverie.writer.schedule import Interval
 
 _STATE_BYTES = 1 << 20
+
+Maker = Literal["reverie", "nobody", "others"]
+"""Who wrote the files in a directory; `nobody`: there are none."""
 
 
 class Parts(Protocol):
@@ -56,7 +62,11 @@ class Parts(Protocol):
         """Read them anew at the next use."""
 
     @property
+    def write_guard(self) -> WriteGuard: ...
+    @property
     def activity(self) -> Activity: ...
+    @property
+    def actors(self) -> ActorLog: ...
     @property
     def leases(self) -> Leases: ...
     @property
@@ -169,6 +179,12 @@ class Facts:
     dream_model: ModelFacts | None = None
     probe: tuple[ProbeFacts, ...] | None = None
     has_writer: bool = True
+    refusals: tuple[tuple[Refusal, bool], ...] = ()
+    """Layouts and versions that Reverie does not know, each with whether a person permitted writing."""
+    agent_checks: tuple[tuple[AgentCheck, Maker | None], ...] = ()
+    """The agent's own gates; each with who wrote what is in the directory that it suspects."""
+    claude: ClaudeFacts | None = None
+    """The memory of a Claude Code project; None for any other."""
 
     def last(self, *events: str) -> ActivityEntry | None:
         """The newest Activity entry of this workspace (or of none) whose event is or begins with one of

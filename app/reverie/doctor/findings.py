@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-State = Literal["pass", "warn", "fail"]
+State = Literal["pass", "off", "warn", "fail"]
+"""`off`: something that a person may switch on, and that nobody has switched on; nothing is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,8 @@ class Fix:
 
     label: str
     apply: Callable[[], None]
+    evidence: str = ""
+    """What a person has to read and agree to first; empty where the press itself is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,8 @@ class Finding:
         """The stable shape of `reverie doctor` (design.md section 5)."""
         return {
             "check": self.check,
-            "state": self.state,
+            # Scripts know three states (design.md section 5); what nobody turned on is no failure.
+            "state": "warn" if self.state == "off" else self.state,
             "evidence": self.evidence,
             "fix": self.fix.label if self.fix is not None else None,
         }
@@ -45,7 +49,7 @@ class Finding:
 
 def first_cause(findings: Iterable[Finding]) -> Finding | None:
     """Why nothing happened: the first failure in the order of the gates, else the first warning; None: no
-    reason is known."""
+    reason is known. What is only switched off is no cause."""
     found = tuple(findings)
     failed = next((finding for finding in found if finding.state == "fail"), None)
     return failed or next((finding for finding in found if finding.state == "warn"), None)

@@ -7,13 +7,14 @@ Failure: `apply` raises `MendableError`.
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from reverie.doctor.facts import Desk, Parts
 from reverie.doctor.findings import Fix
 from reverie.errors import StoreError, mendable_from_os
+from reverie.homes.scopes import Refusal
 from reverie.settings import BackgroundTable, Settings, System1Settings, load_settings, save_settings
 
 RULES = "rules"
@@ -79,6 +80,7 @@ class Fixes:
 
     def make_writable(self, path: Path) -> Fix:
         def apply() -> None:
+            self._parts.write_guard.require()
             try:
                 mode = stat.S_IMODE(path.stat().st_mode)
                 path.chmod(mode | stat.S_IWUSR | (stat.S_IXUSR if path.is_dir() else 0))
@@ -91,6 +93,7 @@ class Fixes:
         """Kept under a name nobody reads, never removed."""
 
         def apply() -> None:
+            self._parts.write_guard.require()
             stamp = self._parts.clock()
             for number in range(100):
                 aside = path.with_name(f"{path.name}.unreadable-{stamp}" + (f"-{number}" if number else ""))
@@ -103,6 +106,18 @@ class Fixes:
             raise StoreError(f"{path.name} was not moved aside.", next_step="Move it away by hand.")
 
         return Fix(f"Move {path.name} aside", apply)
+
+    def write_anyway(self, refusals: Sequence[Refusal]) -> Fix:
+        """Write into stores whose layout or version Reverie does not know; a person has to choose it."""
+        evidence = " ".join(each.evidence for each in refusals)
+        return Fix("Write anyway", lambda: self._parts.write_guard.permit(refusals), evidence)
+
+    def take_away(self, directory: Path, *, empty: bool) -> Fix:
+        """Keep a directory of ours that switches the agent's memory off, outside of the home; an empty one
+        only goes."""
+        from reverie.doctor.agent_checks import take_away_fix
+
+        return take_away_fix(self._parts, directory, empty=empty)
 
     def run_writer(self) -> Fix | None:
         act = self._desk.run_writer

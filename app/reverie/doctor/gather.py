@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.clock import DAY_MS
+from reverie.doctor.agent_checks import maker_of
+from reverie.doctor.claude_checks import look as look_at_claude
 from reverie.doctor.facts import (
     Desk,
     Facts,
@@ -109,6 +111,12 @@ def gather(
         probe=_probed(desk, model) if with_probe else None,
         # Dumps are what a memory writer leaves: an agent without one has no place for them.
         has_writer=home.dump_places() is not None,
+        refusals=parts.write_guard.unknown(context),
+        agent_checks=tuple(
+            (check, None if check.suspect is None else maker_of(parts.actors, check.suspect))
+            for check in home.checks()
+        ),
+        claude=look_at_claude(home, context),
     )
 
 

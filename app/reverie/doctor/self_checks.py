@@ -25,6 +25,8 @@ from reverie.profile import Profile
 from reverie.resources import resource
 from reverie.settings import load_settings
 from reverie.text.counts import some
+from reverie.text.redact_check import PLANTED, failed_checks
+from reverie.text.secret_shapes import services
 
 LIBRARIES = (
     "PySide6-Essentials", "PyYAML", "httpx", "keyring", "platformdirs", "pydantic", "pygit2", "rapidfuzz",
@@ -45,6 +47,7 @@ def examine_self(
         _installation(ours),
         _libraries(ours),
         _full_text(),
+        _redaction(),
         *_folders(profile),
         _settings(profile),
         _leases(profile),
@@ -92,6 +95,17 @@ def _full_text() -> Finding:
     finally:
         connection.close()
     return Finding("sqlite", title, "pass", f"SQLite {sqlite3.sqlite_version}.")
+
+
+def _redaction() -> Finding:
+    title = "Secrets are found before anything is sent"
+    failed = failed_checks()
+    if failed:
+        evidence = f"The test missed {', '.join(failed)}. No model is asked until this is repaired. "
+        return Finding("redaction", title, "fail", evidence + installation().mend)
+    evidence = f"{some(len(PLANTED), 'planted secret')} of {len(PLANTED)} found. "
+    evidence += f"Keys of {some(len(services()), 'service')} are known by their own marks."
+    return Finding("redaction", title, "pass", evidence)
 
 
 def _folders(profile: Profile) -> Iterator[Finding]:

@@ -33,8 +33,20 @@ _OUTCOMES = tuple(
 _NO_RUN_YET = "Say something in the workspace, with the background services running."
 
 
+def needs_no_writer(facts: Facts) -> bool:
+    """Whether the agent is of a version that writes its memories itself, and nobody turned Reverie's writer
+    on."""
+    kinds = facts.kinds
+    return not facts.settings.system1.enabled and kinds.project_store is True and kinds.project_file is False
+
+
 def feature(facts: Facts, fixes: Fixes) -> Finding:
     title = "The memory writer is switched on"
+    if needs_no_writer(facts):
+        evidence = (
+            "Reverie's memory writer is off, as it is until you turn it on. This agent writes memories "
+        )
+        return Finding("feature", title, "off", f"{evidence}with tools of its own.", fixes.switch_writer_on())
     if not facts.settings.system1.enabled:
         return Finding(
             "feature",

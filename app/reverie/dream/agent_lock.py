@@ -2,9 +2,10 @@
 
 A home whose agent consolidates, too, has a file by which it tells (`Home.agent_lock`). Before a dream takes
 it, how it stood is kept in Reverie's own directory, so that `runs.recovery`, of whatever kind the next run
-is, knows what to put back (`settle`, under the dream lease, once the killed run is settled). A run that
-succeeded leaves the present as the last consolidation, any other the state before. A preview takes no lock:
-it changes nothing.
+is, knows what to put back (`settle`, under the dream lease, once the killed run is settled). A run by a model
+that changed something leaves the present as the last consolidation. Any other run restores the lock, so that
+the agent's own consolidation comes when it would have come: a run that changed nothing, one that failed, and
+one by rules, which do much less than the agent. A preview takes no lock: it changes nothing.
 
 Threading: any thread but the GUI's. Failure: `Busy` where the agent is at work; what goes wrong with giving
 back is told in Activity, as the run is over by then.
@@ -25,25 +26,38 @@ from reverie.files.sidecar import Sidecar
 from reverie.homes.agents import AgentLock, LockBefore
 from reverie.homes.base import Home
 from reverie.homes.scopes import ScopeContext
+from reverie.memory.write_guard import WriteGuard
 from reverie.runs.activity import Activity
-from reverie.runs.record import SUCCEEDED, RunStore
+from reverie.runs.record import RunStore
 
+RULES = "rules"
+"""The engine that thinks by fixed rules."""
 _ENTRY = "held"
 
 
 @dataclass(slots=True)
 class Holding:
-    """Said of the lock while it is held: set `succeeded` before the end."""
+    """The lock while it is held."""
 
-    succeeded: bool = False
+    changed: bool = False
+    """Set before the end: whether the run changed something and is complete."""
 
 
 class AgentLocks:
     """The agent's locks of one home. `kept`: the file that says how the one we hold stood before."""
 
     def __init__(
-        self, home: Home, runs: RunStore, activity: Activity, kept: Path, *, lock_dir: Path, clock: Clock
+        self,
+        home: Home,
+        runs: RunStore,
+        activity: Activity,
+        kept: Path,
+        *,
+        guard: WriteGuard,
+        lock_dir: Path,
+        clock: Clock,
     ) -> None:
+        self._guard = guard
         self._home = home
         self._runs = runs
         self._activity = activity
@@ -57,6 +71,7 @@ class AgentLocks:
         if lock is None:
             yield holding
             return
+        self._guard.require_context(context)
         before = lock.look()
         self._keep(_entry(run_id, lock.holder, before))
         try:
@@ -67,7 +82,7 @@ class AgentLocks:
         try:
             yield holding
         finally:
-            self._give_back(lock, before, lock.holder, run_id, succeeded=holding.succeeded)
+            self._give_back(lock, before, lock.holder, run_id, changed=holding.changed)
 
     def settle(self) -> None:
         """Give back what a killed run held. The caller has the dream lease and has recovered the run."""
@@ -81,14 +96,17 @@ class AgentLocks:
             self._keep(None)
             return
         run_id, holder, before = found
-        self._give_back(lock, before, holder, run_id, succeeded=self._outcome(run_id) in SUCCEEDED)
+        # No guard here: only a lock that is still ours is put back, also where the store has become unknown
+        # since. A refusal would stop the runs of every other project.
+        self._give_back(lock, before, holder, run_id, changed=self._outcome(run_id) == "completed")
 
     def _give_back(
-        self, lock: AgentLock, before: LockBefore, holder: int, run_id: str, *, succeeded: bool
+        self, lock: AgentLock, before: LockBefore, holder: int, run_id: str, *, changed: bool
     ) -> None:
         try:
             try:
-                lock.done(holder) if succeeded else lock.put_back(before, holder)
+                consolidated = changed and not self._is_by_rules(run_id)
+                lock.done(holder) if consolidated else lock.put_back(before, holder)
             except Conflict as conflict:
                 self._tell(run_id, conflict)
             self._keep(None)
@@ -98,19 +116,28 @@ class AgentLocks:
     def _lock_of(self, run_id: str) -> AgentLock | None:
         """The lock a run took; None where its record or its store is gone."""
         try:
-            run = self._runs.load(run_id)
-            context = self._home.context(
-                workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
-            )
+            context = self._context_of(run_id)
         except MendableError:
             return None
         return self._home.agent_lock(context)
+
+    def _context_of(self, run_id: str) -> ScopeContext:
+        run = self._runs.load(run_id)
+        return self._home.context(
+            workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
+        )
 
     def _outcome(self, run_id: str) -> str:
         try:
             return self._runs.load(run_id).outcome
         except StoreError:
             return ""
+
+    def _is_by_rules(self, run_id: str) -> bool:
+        try:
+            return self._runs.load(run_id).engine == RULES
+        except StoreError:
+            return False
 
     def _keep(self, entry: Mapping[str, Any] | None) -> None:
         ensure_private(self._kept.parent)

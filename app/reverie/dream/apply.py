@@ -84,9 +84,14 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
 
 def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
     """The context a run worked in, whatever the agent says of the workspace by now."""
-    return parts.home.context(
+    context = parts.home.context(
         workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
     )
+    if run.workspace_id is not None and context.project_path is not None:
+        listed = parts.home.context(workspace_id=run.workspace_id)
+        if listed.project_path == context.project_path:
+            return listed
+    return context
 
 
 def followed_by(run: RunRecord) -> tuple[str, ...]:
@@ -124,6 +129,7 @@ class ApplyService:
         parts = self._parts
         try:
             run = parts.runs.load(run_id)  # a wrong id needs no lease to be told
+            parts.guard.require_context(context_of(parts, run))
             lease = parts.leases.acquire(dream_lease_name(parts.home_id), purpose=f"applying run {run_id}")
         except MendableError as refusal:
             return skipped(parts, None, "manual", refusal)

@@ -11,6 +11,8 @@ Failure: an unreadable sidecar reads as "nothing known, and why" (`problems`); s
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from reverie.clock import Clock
 from reverie.files.sidecar import Sidecar
 from reverie.homes.scopes import ScopeContext
+from reverie.memory.write_guard import ReadOnlyStore
 
 Trigger = Literal["compaction", "launch", "archive", "manual"]
 OpCommand = Literal["create", "str_replace", "insert", "delete", "rename"]
@@ -28,6 +31,7 @@ OpCommand = Literal["create", "str_replace", "insert", "delete", "rename"]
 STALE_PENDING_MS = 5 * 60_000
 HARVEST_ATTEMPTS = 3
 HARVESTS_KEPT = 20
+_SETTLED_S = 1.0
 
 
 class _Loose(BaseModel):
@@ -63,6 +67,26 @@ class RecordModel(_Loose):
     usage: UsageModel = Field(default=UsageModel(inputTokens=0, outputTokens=0))
 
 
+class CompletionModel(_Loose):
+    """Which compaction a harvest was of; the agent requires every field but the previous boundary."""
+
+    workspace_id: str = Field(alias="workspaceId")
+    summary_message_id: str = Field(alias="summaryMessageId")
+    summary_history_sequence: float | int = Field(alias="summaryHistorySequence")
+    compaction_epoch: float | int = Field(alias="compactionEpoch")
+    previous_boundary: float | int = Field(default=0, alias="previousBoundaryHistorySequence")
+    compaction_request_message_id: str = Field(alias="compactionRequestMessageId")
+
+
+_NO_COMPLETION = CompletionModel(
+    workspaceId="",
+    summaryMessageId="",
+    summaryHistorySequence=0,
+    compactionEpoch=0,
+    compactionRequestMessageId="",
+)
+
+
 class HarvestModel(_Loose):
     """The record of one harvest, by the compaction it mined (formats/mux.md section 9)."""
 
@@ -76,6 +100,7 @@ class HarvestModel(_Loose):
     skipped_candidates: float | int = Field(alias="skippedCandidates")
     error: str = ""
     usage: UsageModel = Field(default=UsageModel(inputTokens=0, outputTokens=0))
+    completion: CompletionModel = Field(default=_NO_COMPLETION, alias="completionMetadata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,29 +160,31 @@ def status_of(coverage: Coverage, context: ScopeContext, *, now: int) -> Status:
     """What the footer says: nothing is inferred, so an old sidecar without `projects` is "never" for the
     project."""
     workspace = coverage.workspaces.get(context.workspace_id) if context.workspace_id else None
-    project = coverage.projects.get(context.project_path) if context.project_path else None
+    covered = context.covered_project
+    project = coverage.projects.get(covered) if covered else None
     newest = max(coverage.workspaces.values(), key=lambda record: record["lastRunAt"], default=None)
     harvests = coverage.harvests.get(context.workspace_id or "", {})
-    latest = max(
-        harvests.values(), key=lambda item: item.get("completedAt") or item["startedAt"], default=None
-    )
+    shown = [shown_harvest(record, now=now) for record in harvests.values()]
+    latest = max(shown, key=lambda item: item.get("completedAt") or item["startedAt"], default=None)
     return Status(
         workspace_record=workspace,
         project_record=project,
         global_record=newest,
-        latest_harvest=None if latest is None else shown_harvest(latest, now=now),
-        project_available=context.project_path is not None,
+        latest_harvest=latest,
+        project_available=covered is not None,
         problems=coverage.problems,
     )
 
 
 def shown_harvest(record: Mapping[str, Any], *, now: int) -> Mapping[str, Any]:
-    """A harvest as people should see it: pending for over 5 minutes with no attempts left is a failure."""
+    """A harvest as people should see it: pending for over 5 minutes with no attempts left is a failure, which
+    ended now, for the reason in the record or for this one."""
     stale = record["status"] == "pending" and now - record["startedAt"] > STALE_PENDING_MS
     if stale and record["attemptCount"] >= HARVEST_ATTEMPTS:
         attempts = int(record["attemptCount"])
         why = f"stale pending harvest: started over 5 minutes ago, all {attempts} attempts used up"
-        return {**record, "status": "failed", "error": why}
+        ended = {"completedAt": record.get("completedAt", now), "error": record.get("error", why)}
+        return {**record, "status": "failed", **ended}
     return record
 
 
@@ -215,12 +242,36 @@ def take_rejected(raw: dict[str, Any]) -> dict[str, Any]:
     return rejected
 
 
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """A record that was saved, and when (monotonic seconds)."""
+
+    record: Mapping[str, Any]
+    workspace_id: str | None
+    project_path: str | None
+    at: float
+
+    def into(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """The sidecar with the record wherever it has none as new."""
+        for name, key in (("workspaces", self.workspace_id), ("projects", self.project_path)):
+            present = _bucket(raw, name).get(key) if key is not None else None
+            last = present["lastRunAt"] if isinstance(present, dict) and is_record(present) else 0
+            if key is not None and last < self.record["lastRunAt"]:
+                _bucket(raw, name)[key] = dict(self.record)
+        return tidied(raw)
+
+
 class CoverageLog:
     """The coverage sidecar of one home."""
 
-    def __init__(self, path: Path, *, lock_dir: Path, clock: Clock) -> None:
-        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
-        self._rejected = Sidecar(path.with_name(path.name + ".rejected.json"), lock_dir=lock_dir, clock=clock)
+    def __init__(
+        self, path: Path, *, lock_dir: Path, clock: Clock, require: Callable[[], None] = lambda: None
+    ) -> None:
+        """`require` raises `ReadOnlyStore` while the sidecar must not be written."""
+        rejected = path.with_name(path.name + ".rejected.json")
+        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=require)
+        self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=require)
+        self._saved: list[_Saved] = []
 
     def load(self) -> Coverage:
         """Raises `Unavailable` when the file cannot be read now; damage is a problem text, not an error."""
@@ -235,6 +286,26 @@ class CoverageLog:
         self.change(
             lambda raw: with_record(raw, record, workspace_id=workspace_id, project_path=project_path)
         )
+        self._saved.append(_Saved(dict(record), workspace_id, project_path, time.monotonic()))
+
+    def look_again(self, wait: Callable[[float], object] = time.sleep) -> None:
+        """Save again what the agent overwrote: it writes what it read some milliseconds before. A second
+        after each save that is over; `wait` waits so many seconds. A record that is newer stays."""
+        saved, self._saved = self._saved, []
+        for each in saved:
+            left = each.at + _SETTLED_S - time.monotonic()
+            if left > 0:
+                wait(left)
+            if self._is_lost(each):
+                # A store that became read-only meanwhile is left alone; the run's own record has it all.
+                with contextlib.suppress(ReadOnlyStore):
+                    self.change(each.into)
+
+    def _is_lost(self, saved: _Saved) -> bool:
+        now = read_coverage(self._sidecar.read().data)
+        found = [now.workspaces.get(saved.workspace_id)] if saved.workspace_id is not None else []
+        found += [now.projects.get(saved.project_path)] if saved.project_path is not None else []
+        return any(each is None or each["lastRunAt"] < saved.record["lastRunAt"] for each in found)
 
     def change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """One atomic read-modify-write of the whole sidecar, without what the agent's loader would choke

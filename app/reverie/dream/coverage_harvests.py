@@ -45,6 +45,19 @@ def pending(
     workspace_id: str, boundary: Boundary, previous: Mapping[str, Any] | None, *, now: int
 ) -> dict[str, Any]:
     """The record of an attempt that begins, `previous` being that of the attempt before."""
+    record: dict[str, Any] = {
+        "status": "pending",
+        "startedAt": now,
+        "attemptCount": int(previous["attemptCount"]) + 1 if previous else 1,
+        "boundaryKey": boundary.summary_message_id,
+        "compactionEpoch": boundary.epoch,
+        "acceptedCandidates": 0,
+        "skippedCandidates": 0,
+    }
+    if boundary.request_message_id is None:
+        # The agent refuses metadata without the request, and a whole record with it. A transcript that was
+        # cut has no row of it.
+        return record
     metadata: dict[str, Any] = {
         "workspaceId": workspace_id,
         "summaryMessageId": boundary.summary_message_id,
@@ -53,18 +66,8 @@ def pending(
     }
     if boundary.previous_sequence is not None:
         metadata["previousBoundaryHistorySequence"] = boundary.previous_sequence
-    if boundary.request_message_id is not None:
-        metadata["compactionRequestMessageId"] = boundary.request_message_id
-    return {
-        "status": "pending",
-        "startedAt": now,
-        "attemptCount": int(previous["attemptCount"]) + 1 if previous else 1,
-        "boundaryKey": boundary.summary_message_id,
-        "compactionEpoch": boundary.epoch,
-        "acceptedCandidates": 0,
-        "skippedCandidates": 0,
-        "completionMetadata": metadata,
-    }
+    metadata["compactionRequestMessageId"] = boundary.request_message_id
+    return {**record, "completionMetadata": metadata}
 
 
 def completed(
@@ -137,7 +140,7 @@ class HarvestLog:
         """Write down as failed what is pending for good."""
         shown = shown_harvest(record, now=self._clock())
         if record["status"] == "pending" and shown["status"] == "failed":
-            self.save(workspace_id, {**shown, "completedAt": self._clock()})
+            self.save(workspace_id, shown)
 
 
 _KNOWN = frozenset(

@@ -83,6 +83,7 @@ class HarvestService:
         there is nothing to harvest."""
         parts = self._parts
         try:
+            parts.guard.require_context(request.context)
             lease = parts.leases.acquire(dream_lease_name(parts.home_id), purpose="harvest")
         except MendableError as refused:
             return self._skipped(request, refused)
@@ -100,11 +101,18 @@ class HarvestService:
         """What is to be harvested. Raises with the reason why nothing is."""
         workspace_id = request.context.workspace_id
         transcript = None if workspace_id is None else self._parts.home.transcript(workspace_id)
-        if workspace_id is None or transcript is None:
+        if workspace_id is None:
             raise Unavailable(
                 "There is no transcript to harvest.",
-                cause="A harvest is of one workspace of an agent that keeps transcripts.",
+                cause="A harvest is of one workspace.",
                 next_step="Choose a workspace.",
+                reason="no-transcript",
+            )
+        if transcript is None:
+            raise Unavailable(
+                "Transcripts of this agent are not harvested.",
+                cause="A harvest reads what mux compacted.",
+                next_step="For a session of Claude Code, `reverie notes` writes down what was said.",
                 reason="no-transcript",
             )
         boundary = _chosen(transcript.boundaries(), request.boundary_key)

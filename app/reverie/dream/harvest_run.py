@@ -58,6 +58,13 @@ class HarvestResult:
     def succeeded(self) -> bool:
         return self.outcome in SUCCEEDED
 
+    @property
+    def dream_follows(self) -> bool:
+        """Whether a consolidation goes on from here, as the agent's own does: also after a harvest that
+        failed, was done already, or has no attempts left."""
+        done = self.outcome == "skipped" and self.reason in ("harvested", "attempts-used-up")
+        return self.succeeded or self.outcome == "failed" or done
+
     def as_json(self) -> dict[str, Any]:
         """What `reverie harvest --json` says of it."""
         return {

@@ -34,6 +34,7 @@ _KEPT: Mapping[str, str] = {
     "log": "the log of a day",
     "kept": "what the agent keeps for itself",
 }
+_ALSO_NEVER_DELETED: Mapping[str, str] = {"index": "an index", "document": "a document of the agent's"}
 """What no dream touches, by the role of its file."""
 
 
@@ -151,6 +152,7 @@ class DreamOverlay:
                         records,
                         said or "",
                         overlay.stays(entry.rel),
+                        role == "document",
                     )
                 )
         return tuple(notes)
@@ -255,7 +257,7 @@ class DreamOverlay:
                     return f"{path} stays for now: a later record has the same id, and that one goes first."
                 role = self._home.file_role(overlay.root, entry.rel)
                 if role != "memory":
-                    what = _KEPT.get(role, "an index")
+                    what = _KEPT.get(role) or _ALSO_NEVER_DELETED[role]
                     return f"{path} is or holds {what}, which no run deletes or renames."
         return ""
 

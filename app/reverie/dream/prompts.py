@@ -23,6 +23,10 @@ _OF_INDEXES = (
     "Notes marked as index list the others. Their lines follow by themselves what you create, merge, rename "
     "or delete; an index is never deleted or renamed."
 )
+_OF_DOCUMENTS = (
+    "Notes marked as document have a form that the agent checks. Edit lines in them, keep their first line "
+    "and their headings, and never delete or rename them."
+)
 
 
 class Fence(Marks):
@@ -60,6 +64,8 @@ def rails_text(rails: Rails, caps: Caps) -> str:
     kept = [scope.value for scope in Scope if scope in rails.undeletable]
     if kept:
         lines.append(f"- Nothing may be deleted from {' or '.join(kept)} memory.")
+    if not caps.descriptions:
+        lines.append("- This agent reads no front matter: write no description, and add no front matter.")
     if rails.of_records:
         lines.append(f"- {rails.of_records}")
     if rails.dry_run:
@@ -81,11 +87,12 @@ def task_prompt(notes: Sequence[Note], caps: Caps, fence: Fence) -> str:
         lines.append(f"({omitted} more: view the directories)")
     listed = fence.around("\n".join(lines)) if lines else "There are none."
     of_indexes = f"{_OF_INDEXES}\n\n" if any(note.index for note in notes) else ""
+    of_indexes += f"{_OF_DOCUMENTS}\n\n" if any(note.document for note in notes) else ""
     return f"Look after these {len(notes)} notes.\n\n{of_indexes}{listed}\n"
 
 
 def _line(note: Note, caps: Caps) -> str:
     told = note.said or description(note.text.encode("utf-8")[: caps.description_prefix_bytes], caps).text
     facts = f"{len(note.text.encode('utf-8')):,} bytes" + (", pinned" if note.protected else "")
-    facts += ", index" if note.index else ""
+    facts += ", index" if note.index else ", document" if note.document else ""
     return f"{note.path} ({facts})" + (f": {told}" if told else "")

@@ -50,7 +50,7 @@ def is_empty(text: str) -> bool:
 
 def lacks_description(text: str, caps: Caps) -> bool:
     """Whether an agent's index would show nothing for the note."""
-    return not _shown(text, caps)
+    return caps.descriptions and not _shown(text, caps)
 
 
 def with_description(text: str, caps: Caps) -> str | None:

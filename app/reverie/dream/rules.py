@@ -61,6 +61,8 @@ class Note:
     records: Records | None = None
     said: str = ""
     stays: bool = False
+    document: bool = False
+    """It holds many memories in an order of its own: a model may edit it, rules leave it alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +326,9 @@ class _Planner:
 
 
 def _is_usable(note: Note, caps: Caps) -> bool:
-    """Whether the commands would accept the path as it is, and the text as text; an index is no note."""
-    if note.index:
+    """Whether the commands would accept the path as it is, and the text as text; an index or a document is no
+    note."""
+    if note.index or note.document:
         return False
     try:
         path = parse_memory_path(note.path)

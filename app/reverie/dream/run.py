@@ -29,6 +29,7 @@ from reverie.homes.base import Home
 from reverie.homes.scopes import Scope, ScopeContext
 from reverie.memory.snapshots import Snapshots
 from reverie.memory.usage import UsageLog
+from reverie.memory.write_guard import WriteGuard
 from reverie.runs.activity import Activity
 from reverie.runs.guard import Guard
 from reverie.runs.journal import Journal
@@ -84,6 +85,7 @@ class DreamDependencies:
     usage: UsageLog
     snapshots: Snapshots
     activity: Activity
+    guard: WriteGuard
     recovery: Recovery
     transaction_for: Callable[[str, str], Transaction]
     save_trace: Callable[[str, Mapping[str, Any]], object]
@@ -216,7 +218,7 @@ class DreamRun:
     def _cover(self, record: Mapping[str, Any]) -> None:
         """Save the coverage record: the commit point. A save that fails after it took effect counts."""
         context, coverage = self._request.context, self._parts.coverage
-        ids = {"workspace_id": context.workspace_id, "project_path": context.project_path}
+        ids = {"workspace_id": context.workspace_id, "project_path": context.covered_project}
         try:
             coverage.save(record, **ids)
         except MendableError:

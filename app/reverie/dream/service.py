@@ -17,8 +17,10 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 from reverie.clock import HOUR_MS
+from reverie.dream.coverage import Trigger
 from reverie.dream.engine import Engine
 from reverie.dream.progress import DreamProgress
 from reverie.dream.run import DreamDependencies as DreamDependencies
@@ -29,6 +31,8 @@ from reverie.errors import Busy, MendableError
 from reverie.files.atomic import LEFT_OVER_AFTER_S
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.scopes import Scope, ScopeUnavailable
+from reverie.memory.write_guard import ReadOnlyStore
+from reverie.memory.write_lock import refuse_while_agent_writes, write_locks
 from reverie.runs.limits import RunLimits
 
 DEBOUNCE_MS = 6 * HOUR_MS
@@ -56,6 +60,14 @@ class DreamService:
         """`dream` on an event loop of its own: for threads and commands that have none."""
         return asyncio.run(self.dream(request, engine, cancel=cancel or threading.Event(), progress=progress))
 
+    def require_writable(self, trigger: Trigger) -> None:
+        """Raises `ReadOnlyStore`, noted in Activity, where what all workspaces share is read-only."""
+        try:
+            self._parts.guard.require_context(self._parts.home.context())
+        except ReadOnlyStore as refusal:
+            skipped(self._parts, None, trigger, refusal)
+            raise
+
     async def dream(
         self,
         request: DreamRequest,
@@ -66,7 +78,9 @@ class DreamService:
     ) -> RunResult:
         """One dream. Refused (`skipped`) with the reason while another one runs on this home."""
         parts = self._parts
+        request = replace(request, context=request.context.for_dreams())
         try:
+            parts.guard.require_context(request.context)
             lease = parts.leases.acquire(
                 dream_lease_name(parts.home_id), purpose=f"dream ({request.trigger})"
             )
@@ -75,8 +89,10 @@ class DreamService:
         with lease:
             try:
                 parts.recovery.run()
-                self._sweep_temporaries(request)
                 self._refuse_too_soon(request)
+                if not request.dry_run:
+                    refuse_while_agent_writes(parts.home, request.context, lock_dir=parts.guard.lock_dir)
+                    self._sweep_temporaries(request)
                 parts.snapshots.observe(source="before a dream")
             except MendableError as refusal:
                 return skipped(parts, request.context.workspace_id, request.trigger, refusal)
@@ -84,11 +100,14 @@ class DreamService:
             return await under_agent_lock(parts, request, DreamRun(parts, request, engine, limits, progress))
 
     def _sweep_temporaries(self, request: DreamRequest) -> None:
-        """Clear away the hidden files that killed writes left in the stores of this context."""
+        """Clear away the hidden files that killed writes left in the stores of this context, under the
+        agent's own lock: a file that was held back gets its name again."""
         for scope in Scope:
             with contextlib.suppress(ScopeUnavailable):
                 root = self._parts.home.scope_root(request.context, scope)
-                RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
+                if not root.read_only:
+                    with write_locks(self._parts.home, (root,), lock_dir=self._parts.guard.lock_dir):
+                        RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
 
     def _refuse_too_soon(self, request: DreamRequest) -> None:
         """Background triggers leave a workspace alone for 6 hours; `manual` and `archive` do not wait."""
@@ -117,7 +136,7 @@ async def under_agent_lock(parts: DreamDependencies, request: DreamRequest, run:
         return skipped(parts, request.context.workspace_id, request.trigger, refusal)
     with held:
         result = await run.go()
-        holding.succeeded = result.succeeded
+        holding.changed = result.outcome == "completed"
     return result
 
 

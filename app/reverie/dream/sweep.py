@@ -250,6 +250,9 @@ class SweepService:
         """One workspace after another. A run that is refused (another dream is at work) uses up no place of
         the cap, one that fails does; `may_run` (a budget) is asked before each, and may end the sweep."""
         cancel = cancel or threading.Event()
+        self._dreams.require_writable("launch")
+        # A write time that the agent overwrote would make a workspace look untouched.
+        self._usage.reapply_lost()
         global_keys = self._keys(self._home.context(), Scope.GLOBAL)
         anchors, writes = Anchors.of(self._coverage.load()), self._writes()
         skipped: list[Skipped] = []
@@ -291,7 +294,7 @@ class SweepService:
                 workspace = replace(
                     workspace,
                     archived=listed[workspace_id].archived,
-                    project_path=context.project_path,
+                    project_path=context.covered_project,
                     own_keys=self._keys(context, Scope.WORKSPACE),
                     project_keys=self._keys(context, Scope.PROJECT),
                 )
@@ -300,8 +303,9 @@ class SweepService:
 
     def _context(self, workspace: Workspace) -> ScopeContext:
         """The context of a listed workspace, without reading the list again for each of thousands."""
-        project = None if workspace.multi_project else (*workspace.project_paths, workspace.bucket)[0]
-        return self._home.context(workspace_id=workspace.id, project_path=project, project_given=True)
+        project = workspace.memory_project
+        context = self._home.context(workspace_id=workspace.id, project_path=project, project_given=True)
+        return replace(context, dreams_as=workspace.dreams_as)
 
     def _keys(self, context: ScopeContext, scope: Scope) -> str | None:
         try:

@@ -101,7 +101,8 @@ class Triggers:
         return self._guarded("launch", None, self._launch)
 
     def on_compaction(self, workspace_id: str) -> Triggered:
-        """Harvest the newest compaction of a workspace, then dream."""
+        """Harvest the newest compaction of a workspace, then dream, whether or not there was anything left to
+        harvest."""
         return self._guarded("compaction", workspace_id, lambda: self._compacted(workspace_id, None))
 
     def on_archived(self, workspace_id: str) -> Triggered:
@@ -131,6 +132,7 @@ class Triggers:
             cancel=self._parts.cancel,
             may_run=may_run,
         )
+        self._parts.coverage.look_again(self._parts.wait)
         self._look("launch", None)
         swept = tuple(run.result for run in sweep.runs)
         gate, text = (stopped[0].gate, stopped[0].text) if stopped else (None, "")
@@ -143,7 +145,7 @@ class Triggers:
         harvest = self._queued(
             lambda: parts.harvests.run(HarvestRequest(context, key), extractor, cancel=parts.cancel)
         )
-        if not harvest.succeeded:
+        if not harvest.dream_follows:
             return Triggered(None, harvest.summary, harvests=(harvest,))
         refused = self._over_budget()
         if refused is not None:
@@ -151,7 +153,8 @@ class Triggers:
             return Triggered(stopped.gate, stopped.text, harvests=(harvest,))
         request = follow_up(parts.home, context, "")
         dream = self._queued(lambda: self._dream(context, request.trigger))
-        return Triggered(None, dream.summary, (dream,), (harvest,))
+        text = dream.summary if harvest.succeeded else f"{harvest.summary} {dream.summary}"
+        return Triggered(None, text, (dream,), (harvest,))
 
     def _archived(self, workspace_id: str) -> Triggered:
         parts = self._parts
@@ -183,6 +186,7 @@ class Triggers:
         engine = self._parts.engine_for(context, trigger)
         request = DreamRequest(context, trigger, engine.name, debounce=False)
         result = self._parts.dreams.run(request, engine, cancel=self._parts.cancel)
+        self._parts.coverage.look_again(self._parts.wait)
         if context.workspace_id is not None:
             self._look(trigger, context.workspace_id)
         return result

@@ -48,6 +48,7 @@ FRAMES = 5
 
 _ERROR_CLASS_CHARS = 64
 _NOT_IN_ERROR_CLASS = re.compile(r"[^A-Za-z0-9_.:-]")
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _CAPTURED_AT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
@@ -59,8 +60,8 @@ _LOCATION = re.compile(r"(?:\s*\([^()]*\))?(?:\s*(?:\+\s*)?0x[0-9a-fA-F]+)?(?:(?
 
 
 def scrubbed(raw: object, places: Places) -> dict[str, Any]:
-    """A crash as it may be stored. `raw`: a record, or what a capture found: then `stack` is the text of the
-    stack. Never raises."""
+    """A crash as it may be stored. `raw`: a record, or what a capture found: then `stack` is the
+    stack, as text or as a list of lines. Never raises."""
     try:
         return _scrubbed(raw, places)
     except Exception:  # noqa: BLE001 - whatever went wrong, nothing of what came in may come out
@@ -75,12 +76,16 @@ def minimal() -> dict[str, Any]:
 def _scrubbed(raw: object, places: Places) -> dict[str, Any]:
     if not isinstance(raw, Mapping):
         raise TypeError("no record")
+    if raw.get("error_class") == "ScrubError" and not raw.get("fingerprint"):
+        return minimal()  # it was one before
     clean, count = redact_value(raw, places)
     before = raw.get("redactions_count")
     # What is left out of a class joins what it stood between: so that is looked at, too.
     error_class = error_class_of(redact_text(error_class_of(clean.get("error_class")), places)[0])
     listed = clean.get("stack_signature")
-    signature = _symbols(listed) if isinstance(listed, list) else signature_of(text_of(clean.get("stack")))
+    stack = clean.get("stack")
+    lines = "\n".join(map(text_of, stack)) if isinstance(stack, list) else text_of(stack)
+    signature = _symbols(listed) if isinstance(listed, list) else signature_of(lines)
     return {
         **{key: _plain(clean.get(key)) for key in KEYS[:5]},
         "error_class": error_class,
@@ -106,12 +111,17 @@ def phase_of(value: object) -> str | None:
     """A phase as a record may name it; None for anything else."""
     if not isinstance(value, str):
         return None
-    return value.upper() if value.upper() in PHASES else ("iteration" if value == "iteration" else None)
+    word = value.strip()
+    return word.upper() if word.upper() in PHASES else ("iteration" if word.lower() == "iteration" else None)
 
 
 def exit_code_of(value: object) -> int | None:
-    """A whole number; None for anything else, booleans included."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A whole number, also as text, as shells give it; None for anything else, booleans included."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or not _WHOLE_NUMBER.fullmatch(value.strip()):
+        return None
+    return int(value)
 
 
 def signature_of(stack: str) -> list[str]:

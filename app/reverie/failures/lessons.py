@@ -3,8 +3,9 @@ section 11, as shipped).
 
 The error entry is made of the newest crash record or, without one, of phase and exit code. The block is read
 by recency: episodes in directories dated within 24 hours, at most fifty files, failures only, every error of
-theirs, newest first, three lines; then what the anti-patterns have on goal and phase. Better than the
-original in one way: an odd episode hides no other.
+theirs, newest first, three lines; then what the anti-patterns have on goal and phase. In one way it is better
+than the original: an odd episode hides no other. What the original makes of a store says
+`failures.as_injected`.
 
 Looking changes nothing: neither directories nor lock files are made. Failure: never raises over what lies in
 the store; problems are told beside the block.
@@ -19,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from reverie.failures.as_injected import as_injected
 from reverie.homes.loki_records import (
     LATEST_MS,
     AntiPattern,
@@ -83,13 +85,17 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What the agent would be told. `lessons`: all in the window, newest first; `priors`: what the
-    anti-patterns add; `block` empty where there is nothing to tell. `problems`: what could not be read."""
+    """What the next iteration is to learn. `lessons`: all in the window, newest first; `priors`: what the
+    anti-patterns add; `block` empty where there is nothing to tell. `problems`: what could not be read.
+    `agent_block`: what loki-mode itself would inject; `difference`: one sentence with file and cause where
+    that is another text."""
 
     lessons: tuple[Lesson, ...] = ()
     priors: tuple[str, ...] = ()
     block: str = ""
     problems: tuple[str, ...] = ()
+    agent_block: str = ""
+    difference: str = ""
 
 
 def is_on(env: Mapping[str, str]) -> bool:
@@ -125,7 +131,11 @@ def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: 
     told = (replace(each, injected=True) for each in lessons[:MOST_LESSONS])
     lessons = (*told, *lessons[MOST_LESSONS:])
     priors = _priors(memory, f"{goal} {phase}", problems)
-    return Retrieved(lessons, priors, block_of(lessons, priors), tuple(problems))
+    block = block_of(lessons, priors)
+    agents = as_injected(
+        memory, now_ms=now_ms, goal=goal, phase=phase, prior_lines=list(map(_prior_line, priors)), ours=block
+    )
+    return Retrieved(lessons, priors, block, tuple(problems), agents.block, agents.difference)
 
 
 def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
@@ -166,8 +176,12 @@ def block_of(lessons: tuple[Lesson, ...], priors: tuple[str, ...]) -> str:
     lines = [each.line for each in lessons if each.injected]
     if lines:
         lines = ["", HEADING, *lines]
-    lines += [f"- (prior) {prior[:PRIOR_CHARS]}" for prior in priors]
+    lines += map(_prior_line, priors)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _prior_line(prior: str) -> str:
+    return f"- (prior) {prior[:PRIOR_CHARS]}"
 
 
 def _in_window(memory: Path, now_ms: int) -> list[Path]:

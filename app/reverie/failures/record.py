@@ -4,17 +4,19 @@ sections 3, 7, 11).
 The only writer of this room. What is stored was scrubbed before: nothing of a crash but what a crash record
 may hold, and goal and task go through the same redaction. Files are written whole, under the store's own
 locks; what another writer changes meanwhile is kept. The index and the timeline are kept up as the agent does
-it, as far as they can be read: they are derived, so that a damaged one is left to its owner.
+it, as far as they can be read: they are derived, so that a damaged one is left to its owner. No folder on the
+way to a file may be a symbolic link: a repository can hold links that lead out of the project.
 
 Blocking, any thread. Failure: `MendableError`; an unreadable crash record never blocks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,9 +27,11 @@ from reverie.failures.crash import minimal, newest_file, phase_of, scrubbed
 from reverie.failures.lessons import error_entry, is_on
 from reverie.failures.redact import Places, redact_text
 from reverie.failures.repository import names_of, project_id_hash, remote_of
-from reverie.files.atomic import atomic_write
+from reverie.files.atomic import replace_file
 from reverie.files.beside_lock import lock_beside
-from reverie.homes.loki_names import STORE, memory_root, safe_name
+from reverie.files.containment import EscapesRoot, opened_below
+from reverie.files.directory import Directory, SwappedError
+from reverie.homes.loki_names import STORE, memory_elsewhere, memory_root, safe_name
 from reverie.homes.loki_records import LATEST_MS, read_object
 from reverie.homes.reading import read_regular
 
@@ -94,8 +98,10 @@ def record(
         entry, attached = _entry(project, failure, places, now_ms, problems, captures=captures)
     memory = memory_root(project, env)
     episode = _episode(failure, entry, places, now_ms)
-    path = _store(memory, episode)
-    problems += _derived(memory, episode, now_ms)
+    # One that the environment names is the user's choice, also where it is a link.
+    top = memory if memory_elsewhere(project, env) else project
+    path = _store(top, memory, episode)
+    problems += _derived(top, memory, episode, now_ms)
     return Recorded(path, episode["id"], entry, attached, problems=tuple(problems))
 
 
@@ -110,8 +116,8 @@ def capture(project: Path, raw: Mapping[str, Any], places: Places, now_ms: int) 
     found = scrubbed({**filled, **raw}, places)
     directory = project / STORE / "crash"
     name = f"{found.get('fingerprint') or 'scruberror'}-{now_ms // 1000}.json"
-    _make(directory)
-    atomic_write(directory / name, _json(found, sort_keys=True))
+    with _opened(project, directory) as opened:
+        replace_file(opened, name, _json(found, sort_keys=True))
     return directory / name
 
 
@@ -178,7 +184,7 @@ def _episode(
         "timestamp": f"{at:%Y-%m-%dT%H:%M:%S.%f}Z",
         "duration_seconds": 0,
         "agent": AGENT,
-        "context": {"phase": phase, "goal": goal, "files_involved": []},
+        "context": {"phase": phase.upper(), "goal": goal, "files_involved": []},
         "action_log": [],
         "outcome": "failure",
         "errors_encountered": [] if entry is None else [dict(entry)],
@@ -198,16 +204,15 @@ def _phase(failure: Failure, places: Places) -> str:
     return phase_of(said) or redact_text(said, places)[0].upper()
 
 
-def _store(memory: Path, episode: dict[str, Any]) -> Path:
+def _store(top: Path, memory: Path, episode: dict[str, Any]) -> Path:
     directory = memory / "episodic" / episode["timestamp"][:10]
-    _make(directory)
     path: Path = directory / f"task-{safe_name(episode['id'])}.json"
-    with lock_beside(path):
-        atomic_write(path, _json(episode))
+    with _opened(top, directory) as opened, lock_beside(path):
+        replace_file(opened, path.name, _json(episode))
     return path
 
 
-def _derived(memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]:
+def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]:
     """Keep up timeline and index; what went wrong with one of them in words."""
     now = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)).isoformat(
         timespec="microseconds"
@@ -216,13 +221,13 @@ def _derived(memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]
     for name, change in (("timeline.json", _in_timeline), ("index.json", _in_index)):
         path = memory / name
         try:
-            with lock_beside(path, timeout_s=_DERIVED_WAIT_S):
+            with _opened(top, memory) as opened, lock_beside(path, timeout_s=_DERIVED_WAIT_S):
                 document: dict[str, Any] | None = {"version": "1.1.0", "last_updated": now}
                 if path.exists():
                     document = read_object(path, problems)
                 if document is not None and change(document, episode, now):
                     document["last_updated"] = now
-                    atomic_write(path, _json(document))
+                    replace_file(opened, name, _json(document))
         except (MendableError, OSError) as error:
             problems.append(f"{name} was not kept up: {error}")
     return problems
@@ -283,11 +288,22 @@ def is_switched_off(store: Path) -> bool:
     return bool(problems) or (isinstance(memory, dict) and memory.get("disabled") is True)
 
 
-def _make(directory: Path) -> None:
+@contextlib.contextmanager
+def _opened(top: Path, directory: Path) -> Iterator[Directory]:
+    """The directory, which is made, below `top`. Raises `EscapesRoot` where a name on the way is a link: git
+    stores those, and what they lead to is not the agent's store."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        parts = list(directory.relative_to(top).parts)
+        with opened_below(os.path.realpath(top), parts, create=True) as opened:
+            yield opened
+    except SwappedError as error:
+        raise EscapesRoot(
+            f"Nothing was stored in {directory}.",
+            cause="A folder on the way to it is a symbolic link.",
+            next_step="Put a real folder in its place.",
+        ) from error
     except OSError as error:
-        raise mendable_from_os(error, f"{directory} could not be made.") from error
+        raise mendable_from_os(error, f"{directory} could not be written.") from error
 
 
 def _json(value: object, *, sort_keys: bool = False) -> bytes:

@@ -4,7 +4,8 @@ Secrets, then places, then mail addresses, network addresses and repository name
 Reverie's own redactor knows by its shape, so that a leak costs two mistakes. Every rule leaves a mark in
 square brackets, and no rule looks into the mark of another: redacting twice is redacting once.
 
-Pure; time is linear in the text (patterns begin behind a boundary and consume possessively). Errors are bugs;
+Pure; time is linear in the text: patterns begin behind a boundary, and what follows a run cannot be in it.
+No possessive quantifiers or atomic groups: Python before 3.11.5 matches them wrongly. Errors are bugs;
 `failures.crash` turns them into a record that says nothing.
 """
 
@@ -28,53 +29,57 @@ _PEM = re.compile(
 _AWS_SECRET = re.compile(
     r"""(?ix)(aws_?secret(?:_?access_?key)?)["']?\s{0,4}[:=]\s{0,4}["']?[A-Za-z0-9/+=]{40}(?![A-Za-z0-9/+=])["']?"""
 )
+# What a lookahead has captured is not given up again: "Bearer [REDACTED]" must not match without its scheme.
 _HEADER = re.compile(
     r"""(?ix)(?<![A-Za-z0-9-])((?:proxy-)?authorization|set-cookie|cookie)(\\{0,4}["']?\s{0,4}[:=]\s{0,4})
-        (?:(\\{0,4}["'])((?:bearer|basic|digest|negotiate|token|apikey)\s{1,4})?+(?!\[REDACTED)[^"'\r\n\\]++
-         | ((?:bearer|basic|digest|negotiate|token|apikey)(?:\r?\n)?[ \t]{1,16})?+
-           (?!\[REDACTED)[^\s"'][^\r\n]*+)"""
+        (?:(\\{0,4}["'])(?=((?:bearer|basic|digest|negotiate|token|apikey)\s{1,4}|))\4(?!\[REDACTED)[^"'\r\n\\]+
+         | (?=((?:bearer|basic|digest|negotiate|token|apikey)(?:\r?\n)?[ \t]{1,16}|))\5
+           (?!\[REDACTED)[^\s"'][^\r\n]*)"""
 )
 _TOKENS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"sk-ant-[A-Za-z0-9_-]{20,}+"), "ANTHROPIC_KEY"),
-    (re.compile(r"github_pat_[A-Za-z0-9_]{20,}+|gh[pousr]_[A-Za-z0-9]{20,}+"), "GITHUB_TOKEN"),
-    (re.compile(r"xox[baprs]-[A-Za-z0-9-]{10,}+"), "SLACK_TOKEN"),
+    (re.compile(r"sk-ant-[A-Za-z0-9_-]{20,}"), "ANTHROPIC_KEY"),
+    (re.compile(r"github_pat_[A-Za-z0-9_]{20,}|gh[pousr]_[A-Za-z0-9]{20,}"), "GITHUB_TOKEN"),
+    (re.compile(r"xox[baprs]-[A-Za-z0-9-]{10,}"), "SLACK_TOKEN"),
     (re.compile(r"(?<![A-Z0-9])AKIA[A-Z0-9]{16}"), "AWS_KEY"),
-    (re.compile(r"eyJ[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]{4,}+"), "JWT"),
-    (re.compile(r"(?<![A-Za-z0-9_-])AI[A-Za-z0-9_-]{30,}+"), "GOOGLE_KEY"),
-    (re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}+"), "OPENAI_KEY"),
+    (re.compile(r"eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}"), "JWT"),
+    (re.compile(r"(?<![A-Za-z0-9_-])AI[A-Za-z0-9_-]{30,}"), "GOOGLE_KEY"),
+    (re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}"), "OPENAI_KEY"),
 )
-_BEARER = re.compile(r"(?i)(?<![A-Za-z0-9_-])(bearer)\s{1,4}[A-Za-z0-9._~+/=-]{20,}+")
+_BEARER = re.compile(r"(?i)(?<![A-Za-z0-9_-])(bearer)\s{1,4}[A-Za-z0-9._~+/=-]{20,}")
 _ADDRESS = re.compile(
-    r"""(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s/:@"'<>]{0,256}+)
+    r"""(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>]{0,256})
         :(?!\[REDACTED|\d{1,5}[/?#])[^\s"'<>]{1,512}@""",
     re.VERBOSE,
 )
-_NAMELESS = re.compile(r"""(?i)(?<![a-z0-9+.-])(https?://)(?!\[REDACTED)[^\s/:@"'<>]{12,512}+@""")
-_USER_OPTION = re.compile(r"""(?<![\w-])((?:-u|--user)[ =]["']?[^\s:"']{1,64}+):(?!\[REDACTED)[^\s"']++""")
+_NAMELESS = re.compile(r"""(?i)(?<![a-z0-9+.-])(https?://)(?!\[REDACTED)[^\s/:@"'<>]{12,512}@""")
+_USER_OPTION = re.compile(r"""(?<![\w-])((?:-u|--user)[ =]["']?[^\s:"']{1,64}):(?!\[REDACTED)[^\s"']+""")
 _SECRET_WORDS = (
     "(?:PASSPHRASE|PASSWORD|PASSWD|PWD|SECRET|TOKEN|API[_ -]?KEY|PRIVATE[_-]?KEY|DB_?PASS"
     "|CREDENTIAL|AUTH(?!OR))"
 )
 _SECRET_NAME = re.compile(rf"(?i)[\w.-]{{0,100}}{_SECRET_WORDS}[\w.-]{{0,100}}")
 _ASSIGNMENT = re.compile(
-    rf"""(?ix)(?<![\w.-])([\w.-]{{0,100}}?{_SECRET_WORDS}[\w.-]{{0,100}}+)
+    rf"""(?ix)(?<![\w.-])([\w.-]{{0,100}}?{_SECRET_WORDS}[\w.-]{{0,100}})
         (\\{{0,4}}["'`]?\s{{0,4}}(?:[:=]{{1,2}}>?|>)\s{{0,16}})
         (?!\[REDACTED|bearer\s|basic\s)
-        (?: \\{{1,4}}"(?:[^"\\\r\n]|\\(?!")[^\r\n])*+\\{{0,4}}" | "(?:[^"\\\r\n]|\\.)*+"
-          | \{{[^{{}}]{{0,500}}+\}} | \[[^\[\]]{{0,500}}+\] | '(?:[^'\\\r\n]|\\.)*+' | `[^`\r\n]*+`
-          | [^\s,;&"'`)}}\]]++ | ["'][^\r\n]++ )"""
+        (?: \\{{1,4}}"(?:[^"\\\r\n]|\\(?!")[^\r\n])*\\{{0,4}}" | "(?:[^"\\\r\n]|\\.)*"
+          | \{{[^{{}}]{{0,500}}\}} | \[[^\[\]]{{0,500}}\] | '(?:[^'\\\r\n]|\\.)*' | `[^`\r\n]*`
+          | [^\s,;&"'`)}}\]]+ | ["'][^\r\n]+ )"""
 )
 _USER_PLACES = re.compile(
     r"""(?:(?<![\w.~-])(?i:(?:[A-Z]:)?(?:\\{1,4}|/)(?:Users|home)(?:\\{1,4}|/))
           | (?:\\{1,4}|/)(?:Users|home)(?:\\{1,4}|/) | (?<![\w-])-(?:Users|home)-)
-        (?!\.{1,2}[\\/])(?:[^\\/:*?"<>|\r\n]{1,64}(?=[\\/])|[^\\/\s"'`:;,()<>|\[\]{}]++)""",
+        (?!\.{1,2}[\\/])(?:[^\\/:*?"<>|\r\n]{1,64}(?=[\\/])|[^\\/\s"'`:;,()<>|\[\]{}]+)""",
     re.VERBOSE,
 )
-_MAIL = re.compile(r"""(?:(?<![\w.%+'-])[\w.%+'-]++|"[^"\r\n]{1,64}")@[\w-]++(?:\.[\w-]++)++""")
+_MAIL = re.compile(r"""(?:(?<![\w.%+'-])[\w.%+'-]+|"[^"\r\n]{1,64}")@[\w-]+(?:\.[\w-]+)+""")
 _IPV4 = re.compile(r"(?<!\d)(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?!\d)")
 _IP_NAME = re.compile(r"(?i)(?<![a-z0-9])ip(?:-\d{1,3}){4}(?!\d)")
+_MAC = re.compile(
+    r"(?<![0-9A-Za-z:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![0-9A-Za-z:-])"
+)
 _IPV6 = re.compile(
-    r"(?<![0-9A-Za-z:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}+(?:\.\d{1,3}){0,3}"
+    r"(?<![0-9A-Za-z:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}(?:\.\d{1,3}){0,3}"
 )
 _HOSTED = re.compile(
     r"""(?i)(?:\[REDACTED:EMAIL\]|(?<![\w.-])(?:[\w-]{1,40}\.){0,3}(?:github|gitlab|bitbucket|codeberg)\.(?:com|org))
@@ -83,7 +88,7 @@ _HOSTED = re.compile(
 )
 _MARK = re.compile(r"\[REDACTED(?::[A-Z_]+)?\]?")
 _ESCAPE = re.compile(r"%([2-7][0-9A-Fa-f])|\\{1,4}u00([2-7][0-9A-Fa-f])")
-_SLASHES = re.compile(r"\\{1,4}/|(?<![:/])/(?:\.?/)++")
+_SLASHES = re.compile(r"\\{1,4}/|(?<![:/])/(?:\.?/)+")
 _SPELLINGS = 3
 """Disguises within each other that are looked through."""
 
@@ -188,6 +193,8 @@ def _rules(places: Places) -> list[_Rule]:
     rules += [
         _plain(_USER_PLACES, "~"),
         _plain(_MAIL, "[REDACTED:EMAIL]"),
+        # The address of a network card counts as one of the network, as for loki-mode.
+        _plain(_MAC, "[REDACTED:IP]"),
         _ipv6,
         _plain(_IPV4, "[REDACTED:IP]"),
         _plain(_IP_NAME, "[REDACTED:IP]"),

@@ -15,6 +15,8 @@ _LARGEST = 1 << 20
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _URL = re.compile(r"\s*url\s*=\s*(.*?)\s*$", re.IGNORECASE)
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^/@]*@)?([^/:]*)(?::\d+)?/(.*)$", re.IGNORECASE)
+_WITH_USER = re.compile(r"^[^@]+@([^:]+):(.+)$")
+_WITH_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://([^/]+)(/.*)?$")
 _SHORT = re.compile(r"^(?:[^@/]*@)?([^:/]+):(.*)$")
 
 
@@ -46,8 +48,19 @@ def normalised(remote: str) -> str:
 
 
 def project_id_hash(remote: str) -> str:
-    """How crash records name a project: SHA-256 of its normalised remote, or of `no-remote`."""
-    return hashlib.sha256((normalised(remote) or "no-remote").encode("utf-8", "replace")).hexdigest()
+    """How crash records name a project: SHA-256 of its remote as loki-mode spells it, or of `no-remote`.
+
+    Unlike `normalised`, that spelling keeps user and port of an address with a scheme."""
+    return hashlib.sha256((_spelt(remote) or "no-remote").encode("utf-8", "replace")).hexdigest()
+
+
+def _spelt(remote: str) -> str:
+    remote = remote.strip()
+    if match := _WITH_USER.match(remote):
+        remote = f"{match[1].lower()}/{match[2]}"
+    elif match := _WITH_SCHEME.match(remote):
+        remote = f"{match[1].lower()}{match[2] or ''}"
+    return remote.rstrip("/").removesuffix(".git").rstrip("/")
 
 
 def names_of(remote: str) -> tuple[str, ...]:

@@ -12,8 +12,10 @@ with what the check saw: a version that somebody put there in the microseconds b
 in its turn, so an atomic write by another program is never overwritten unseen. Elsewhere that gap remains.
 
 Kept from the file that is replaced: its permission bits, and its owner and group as far as this process may
-set them. Known limits: a hard link elsewhere keeps the old bytes; access lists and extended attributes are
-not copied; a program that writes into the old file in place while it is replaced writes into nothing.
+set them. Where it may not, and the owner or the group could then do less with the file than before, the write
+is refused. Known limits: a hard link elsewhere keeps the old bytes; access lists and extended attributes are
+not copied. A program that has the file open for writing is waited for, and one that opens it meanwhile waits
+(leases of Linux, for files of our own); elsewhere what it writes into the old file is lost.
 
 Callable from any thread. Errors of the system become `MendableError` here; what `check` raises passes
 through.
@@ -31,9 +33,9 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from reverie.errors import Conflict, MendableError, StoreError, mendable_from_os
+from reverie.errors import Conflict, MendableError, StoreError, Unavailable, mendable_from_os
 from reverie.files.checkpoint import checkpoint
-from reverie.files.directory import Directory, NotRegularFileError, SwappedError
+from reverie.files.directory import Directory, NotRegularFileError, SwappedError, WriterLease
 
 Check = Callable[[bytes | None], None]
 
@@ -41,12 +43,29 @@ Check = Callable[[bytes | None], None]
 # writing.
 ATTEMPTS = 20
 
+_WRITER_WAIT_S = 1.0
+_WRITER_STEP_S = 0.002
+_OPENING_S = 0.001
+"""Longer than an open takes from finding a file to holding it."""
+
+
+class Undurable(Unavailable):
+    """The change was made, but its directory could not be synced: a power failure may still undo it."""
+
+    reason = "undurable"
+
+
+class UndurableError(OSError):
+    """As `Undurable`, below the edge where errors become words."""
+
 
 class _StrandedError(OSError):
     """Somebody else's version is left under the temporary name; it must not be removed."""
 
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{12}\.[0-9a-f]{8}\.reverie-tmp")
+_HELD = re.compile(r"\.[0-9a-f]{8}\.(?P<name>.*)\.reverie-held", re.DOTALL)
+_NAME_BYTES = 255
 
 
 def atomic_write(
@@ -133,8 +152,15 @@ def temporary_name(name: str) -> str:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether `name` (one component) is one that `temporary_name` makes."""
-    return _TEMPORARY.fullmatch(name) is not None
+    """Whether `name` (one component) is one that `temporary_name` or `held_name` makes."""
+    return _TEMPORARY.fullmatch(name) is not None or _HELD.fullmatch(name) is not None
+
+
+def held_name(name: str) -> str:
+    """A hidden name for something that is about to be removed but not checked yet. The sweep never deletes
+    it: it returns it to `name`, which the hidden name therefore spells out where there is room."""
+    held = f".{os.urandom(4).hex()}.{name}.reverie-held"
+    return held if len(os.fsencode(held)) <= _NAME_BYTES else f".{os.urandom(4).hex()}..reverie-held"
 
 
 LEFT_OVER_AFTER_S = 3600.0
@@ -143,7 +169,7 @@ LEFT_OVER_AFTER_S = 3600.0
 
 def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
     """Remove what killed processes left directly in `directory`; returns how many. A missing directory has
-    none.
+    none. What a killed removal had not checked yet gets its name back instead.
 
     `older_than_s` must exceed the time that a write may take: a younger temporary may belong to a living
     process.
@@ -172,6 +198,12 @@ def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, old
             # when.
             if max(status.st_mtime, status.st_ctime) > oldest:
                 continue
+            if held := _HELD.fullmatch(entry.name):
+                # Nobody checked that the history has it. If the name is taken by now, it stays as it is.
+                if held["name"]:
+                    with contextlib.suppress(FileExistsError):
+                        directory.rename_new(entry.name, directory, held["name"])
+                continue
             if stat.S_ISDIR(status.st_mode):
                 directory.remove_tree(entry.name)
             else:
@@ -183,6 +215,12 @@ def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, old
 def file_error(error: OSError, name: str, done: str) -> MendableError:
     """Words for a failed operation on the file `name`; `done` is the participle ("read", "written")."""
     title = f"“{shown(name)}” could not be {done}."
+    if isinstance(error, UndurableError):
+        return Undurable(
+            f"“{shown(name)}” was {done}, but not made durable.",
+            cause=f"The disk answered: {(error.strerror or str(error)).lower()}.",
+            next_step="Check the disk: until it is synced, a power failure may undo this.",
+        )
     if isinstance(error, FileNotFoundError):
         return StoreError(
             title, cause="It does not exist.", next_step="Refresh and try again.", reason="missing"
@@ -225,8 +263,16 @@ def _write_and_place(
             with contextlib.suppress(OSError):
                 directory.unlink(temp)
     if placed:
-        directory.sync()
+        sync_changed(directory)
     return placed
+
+
+def sync_changed(directory: Directory) -> None:
+    """Make a change of this directory durable. Raises `UndurableError`: the change itself was made."""
+    try:
+        directory.sync()
+    except OSError as error:
+        raise UndurableError(error.errno, error.strerror, error.filename) from error
 
 
 def _existing_file(directory: Directory, name: str) -> os.stat_result | None:
@@ -257,13 +303,50 @@ def _set_owner_and_mode(fd: int, existing: os.stat_result | None, mode: int | No
     if existing is not None:
         own = os.fstat(fd)
         if (own.st_uid, own.st_gid) != (existing.st_uid, existing.st_gid):
-            # Only root may give files away; anyone else then owns what they wrote, as with any editor.
-            with contextlib.suppress(PermissionError):
+            try:
                 os.fchown(fd, existing.st_uid, existing.st_gid)
+            except PermissionError:
+                # Only root may give files away; but anyone may give them to a group of their own.
+                with contextlib.suppress(PermissionError):
+                    os.fchown(fd, -1, existing.st_gid)
+                bits = stat.S_IMODE(existing.st_mode if mode is None else mode)
+                _refuse_to_take_away(os.fstat(fd), existing, bits)
     if mode is not None:
         os.fchmod(fd, mode)
     elif existing is not None:
         os.fchmod(fd, stat.S_IMODE(existing.st_mode))
+
+
+def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: int) -> None:
+    """Raises `StoreError` where those whom the file belongs to could not read or change the new one."""
+    owner, group, others = (existing.st_mode >> 6) & 6, (existing.st_mode >> 3) & 6, bits & 6
+    left = (bits >> 3) & 6 if own.st_gid == existing.st_gid else others
+    if group & ~left:
+        raise _taken_away("a group that this user is not in")
+    left = left if _is_member(existing.st_uid, existing.st_gid) else others
+    if own.st_uid != existing.st_uid and owner & ~left:
+        raise _taken_away("another user")
+
+
+def _is_member(uid: int, gid: int) -> bool:
+    """Whether a user is in a group; one that the system does not know is taken to be in that of its file."""
+    import grp  # late: only files of others need it
+    import pwd
+
+    try:
+        user = pwd.getpwuid(uid)
+        return user.pw_gid == gid or user.pw_name in grp.getgrgid(gid).gr_mem
+    except KeyError:
+        return True
+
+
+def _taken_away(whose: str) -> StoreError:
+    return StoreError(
+        "The file was not written:",
+        cause=f"It belongs to {whose}, who could no longer read or change it.",
+        next_step="Let its owner change it, or allow its group to write it.",
+        reason="owner",
+    )
 
 
 def _replace(directory: Directory, temp: str, name: str, before: Callable[[], None] | None) -> bool:
@@ -286,11 +369,18 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
             return False
         return True
     with contextlib.ExitStack() as held:
+        lease = held.enter_context(_without_writers(directory, temp, name) or contextlib.nullcontext())
+        if lease is not None:
+            # Nobody may write into the new file either until it is certain that it stays.
+            held.enter_context(directory.writers_kept_out(temp) or contextlib.nullcontext())
         ours = held.enter_context(directory.held(temp))
         accepted = False
         try:
             if directory.exchange(temp, name):
                 accepted = directory.read(temp) == current
+                if lease is not None:
+                    # Whoever is about to write into the old file gets it back under its name first.
+                    accepted = accepted and not lease.is_awaited() and _stays(directory, temp, current, lease)
             else:
                 directory.replace(temp, name)
                 accepted = True
@@ -301,6 +391,46 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
             if not accepted and _is_other(directory, temp, ours):
                 _put_back(directory, temp, name, ours, held)
     return accepted
+
+
+def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease | None:
+    """Keep writers out of `name` until it is replaced; waits for one that has it open. None where the
+    system cannot do that. Raises Conflict where a program keeps it open."""
+    until = time.monotonic() + _WRITER_WAIT_S
+    while True:
+        try:
+            return directory.writers_kept_out(name)
+        except BlockingIOError:
+            if time.monotonic() < until:
+                time.sleep(_WRITER_STEP_S)
+                continue
+        except (OSError, SwappedError):
+            return None  # gone, or no file any more: the exchange finds out
+        try:
+            probe = directory.writers_kept_out(temp)
+        except OSError:
+            return None  # this file system says so of a file that nobody has open
+        if probe is None:
+            return None
+        with probe:
+            raise Conflict(
+                f"“{shown(name)}” could not be written.",
+                cause="Another program has it open for writing.",
+                next_step="Wait until that program is done, then try again.",
+            )
+
+
+def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> bool:
+    """Whether nobody writes into a file that was replaced, once it may be opened again: a program that had
+    found it under its old name opens it only now."""
+    lease.close()
+    time.sleep(_OPENING_S)
+    try:
+        again = directory.writers_kept_out(temp)
+    except BlockingIOError:
+        return False
+    with again or contextlib.nullcontext():
+        return directory.read(temp) == data
 
 
 def _is_other(directory: Directory, temp: str, ours: int) -> bool:

@@ -46,8 +46,11 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
     try:
         yield
     finally:
-        fcntl.flock(fd, fcntl.LOCK_UN)
-        os.close(fd)
+        # Unlocking never fails what was done under the lock: closing frees it as well.
+        with contextlib.suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_UN)
+        with contextlib.suppress(OSError):
+            os.close(fd)
 
 
 def _locked(path: Path, target: Path) -> int | None:

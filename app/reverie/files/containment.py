@@ -89,9 +89,9 @@ def opened_below(
             except FileNotFoundError:
                 if not create:
                     raise
+                opened.push(_unless_done(directory, name))
                 directory.make(name, mode)
                 made = True
-                opened.push(_unless_done(directory, name))
                 child = directory.child(name)
             if not made:
                 directory.close()  # a deep path must not use up the descriptors

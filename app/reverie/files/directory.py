@@ -16,6 +16,7 @@ import contextlib
 import errno
 import functools
 import os
+import signal
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -24,6 +25,9 @@ from types import TracebackType
 from typing import Self
 
 from reverie.errors import Unavailable, mendable_from_os
+
+if sys.platform != "win32":
+    import fcntl
 
 SUPPORTS_DIR_FD = {os.open, os.stat, os.mkdir, os.unlink, os.rename, os.link} <= os.supports_dir_fd
 
@@ -132,6 +136,24 @@ class Directory:
             self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY, mode, dir_fd=self._fd
         )
 
+    def writers_kept_out(self, name: str) -> WriterLease | None:
+        """Keep every program from opening this file for writing until the lease is closed; None where that
+        cannot be had (the file belongs to somebody else, the file system or the system has no leases).
+        Raises `BlockingIOError` while a program has it open for writing."""
+        if self._fd is None or not hasattr(fcntl, "F_SETLEASE"):
+            return None
+        fd = os.open(name, os.O_RDONLY | _NOFOLLOW | _NONBLOCK | _NOCTTY, dir_fd=self._fd)
+        try:
+            # The default signal of a lease ends the process; this one is ignored by default.
+            fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        except OSError as error:
+            os.close(fd)
+            if error.errno == errno.EAGAIN:
+                raise
+            return None
+        return WriterLease(fd)
+
     def read(self, name: str, limit: int | None = None) -> bytes:
         """The bytes of a regular file, at most `limit` of them. Never blocks on a fifo or a device.
 
@@ -165,6 +187,14 @@ class Directory:
     def unlink(self, name: str) -> None:
         """Remove the file or link of this name, never what a link leads to. Raises `OSError`."""
         os.unlink(self._at(name), dir_fd=self._fd)
+
+    def is_changeable(self) -> bool:
+        """Whether this process may add and remove names here, as far as the permissions tell."""
+        if self._fd is None or os.access not in os.supports_dir_fd:
+            return os.access(self.path, os.W_OK | os.X_OK)
+        return os.access(
+            ".", os.W_OK | os.X_OK, dir_fd=self._fd, effective_ids=os.access in os.supports_effective_ids
+        )
 
     def remove_empty(self, name: str) -> None:
         """An empty directory."""
@@ -239,6 +269,30 @@ class Directory:
         if code in _NOT_OFFERED:
             return False
         raise OSError(code, os.strerror(code), name, None, new_name)
+
+
+class WriterLease:
+    """Whoever opens the file for writing waits in the kernel until this is closed; a context manager."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._is_open = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let writers in; twice is no error."""
+        if self._is_open:
+            self._is_open = False
+            os.close(self._fd)
+
+    def is_awaited(self) -> bool:
+        """Whether a program waits to open the file for writing."""
+        return bool(fcntl.fcntl(self._fd, fcntl.F_GETLEASE) == fcntl.F_UNLCK)
 
 
 def ensure_private(path: Path) -> Path:

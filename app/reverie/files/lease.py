@@ -77,15 +77,18 @@ class LeaseHeld(Busy):
 class Leases:
     """All leases of one profile. Nothing is created before the first `acquire`."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, *, ttl_s: float = 30.0) -> None:
+        """`ttl_s`: how long a lease lasts from its last renewal, unless `acquire` is told otherwise."""
         self._database = database
+        self._ttl_s = ttl_s
 
-    def acquire(self, name: str, *, purpose: str, ttl_s: float = 30.0) -> Lease:
+    def acquire(self, name: str, *, purpose: str, ttl_s: float | None = None) -> Lease:
         """Take the lease `name` for `ttl_s` seconds, renewed while it is held.
 
         `purpose` tells others what for. Raises LeaseHeld, and Busy or Unavailable when the database cannot be
         used.
         """
+        ttl_s = self._ttl_s if ttl_s is None else ttl_s
         ensure_private(self._database.parent)
         token = secrets.token_hex(16)
         try:

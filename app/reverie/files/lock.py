@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import logging
 import os
 import sys
 import time
@@ -28,6 +29,8 @@ if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
+
+_log = logging.getLogger("reverie.files")
 
 # Short enough that a waiter meets the gap between two locks of a busy neighbour; a try costs microseconds.
 _FIRST_WAIT_S = 0.0005
@@ -43,6 +46,14 @@ def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Itera
     ensure_private(lock_dir)
     real = os.path.normcase(os.path.realpath(target))
     file = lock_dir / f"{hashlib.sha256(os.fsencode(real)).hexdigest()}.lock"
+    with held_lock(file, target, timeout_s=timeout_s):
+        yield
+
+
+@contextlib.contextmanager
+def held_lock(file: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
+    """Hold the kernel's lock on `file` itself, which is made if it is missing, for the `with` block; its
+    directory must exist. `target`: what it stands for, in messages. Raises as `file_lock`."""
     try:
         fd = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except OSError as error:
@@ -55,10 +66,15 @@ def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Itera
         try:
             yield
         finally:
-            # Said aloud: a child process forked in between holds a copy of the descriptor.
-            _unlock(fd)
+            # Explicit: a child process forked in between holds a copy of the descriptor. What was done under
+            # the lock is done; where unlocking fails, closing the file frees it.
+            try:
+                _unlock(fd)
+            except OSError as error:
+                _log.warning("the lock for %s could not be given back: %s", target, error)
     finally:
-        os.close(fd)
+        with contextlib.suppress(OSError):
+            os.close(fd)
 
 
 def _wait_for(fd: int, target: Path, timeout_s: float) -> None:

@@ -2,9 +2,11 @@
 
 A folder always goes this way, so that it vanishes at once. With a `look` a file does, too: the look sees
 what was taken, which nobody finds to write to any more, and may raise to give it back. Without a look a file
-is unlinked. A kill in between leaves a hidden temporary that the sweep of `files.atomic` clears away; what
-cannot be deleted is logged and left to the sweep. The checkpoint "hide" is passed once something is set aside
-for good.
+is unlinked. A folder that this process could delete only in part is given back whole before anything in it
+is deleted; if deleting fails all the same, what is left of it gets its name back, and the error is raised.
+
+A kill before the look has ended leaves a held name, to which the sweep of `files.atomic` gives its own name
+back; a kill after it leaves a temporary, which the sweep deletes. The checkpoint "hide" is passed in between.
 
 Callable from any thread. Raises OSError, SwappedError, and what the look raises. Known limit: a file that its
 writer made anew while it was looked at is not overwritten by the older one, which stays hidden.
@@ -13,15 +15,14 @@ writer made anew while it was looked at is not overwritten by the older one, whi
 from __future__ import annotations
 
 import contextlib
-import logging
+import errno
+import os
 import stat
 from collections.abc import Callable
 
-from reverie.files.atomic import temporary_name
+from reverie.files.atomic import held_name, sync_changed, temporary_name
 from reverie.files.checkpoint import checkpoint
 from reverie.files.directory import Directory
-
-_log = logging.getLogger("reverie.files")
 
 Look = Callable[[Directory, str], None]
 """Gets the directory and the name under which what was taken lies in it now."""
@@ -32,23 +33,44 @@ def remove_entry(directory: Directory, name: str, look: Look | None) -> None:
     mode = directory.lstat(name).st_mode
     if stat.S_ISLNK(mode) or (look is None and not stat.S_ISDIR(mode)):
         directory.unlink(name)
-        directory.sync()
+        sync_changed(directory)
         return
-    hidden = temporary_name(name)
-    directory.rename_new(name, directory, hidden)
-    if look is not None:
-        try:
-            look(directory, hidden)
-        except BaseException:
-            _give_back(directory, hidden, directory, name)
+    at, hidden = held_name(name), temporary_name(name)
+    directory.rename_new(name, directory, at)
+    try:
+        if look is not None:
+            look(directory, at)
+        if stat.S_ISDIR(mode):
+            _refuse_undeletable(directory, at)
+        directory.rename_new(at, directory, hidden)
+        at = hidden
+        directory.sync()
+    except BaseException as error:
+        _give_back(directory, at, directory, name)
+        with contextlib.suppress(OSError):  # what led here matters more
             directory.sync()
-            raise
-    directory.sync()
+        if isinstance(error, RecursionError):
+            raise OSError(errno.ENAMETOOLONG, "The folders in it are nested too deeply", name) from error
+        raise
     checkpoint("hide")
     try:
         _delete(directory, hidden)
-    except OSError as error:
-        _log.warning("what was removed could not be deleted and is kept as %s: %s", hidden, error)
+    except OSError:
+        _give_back(directory, hidden, directory, name)
+        with contextlib.suppress(OSError):
+            directory.sync()
+        raise
+
+
+def _refuse_undeletable(directory: Directory, name: str) -> None:
+    """Raises `PermissionError` where a folder at or below `name` holds something and may not be changed."""
+    with directory.child(name) as opened:
+        found = opened.names()
+        if found and not opened.is_changeable():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), opened.path)
+        for item in found:
+            if item.is_dir(follow_symlinks=False):
+                _refuse_undeletable(opened, item.name)
 
 
 def _give_back(source: Directory, name: str, target: Directory, new_name: str) -> None:
@@ -61,6 +83,8 @@ def _give_back(source: Directory, name: str, target: Directory, new_name: str) -
         with source.child(name) as old, target.child(new_name) as new:
             for item in old.names():
                 _give_back(old, item.name, new, item.name)
+        with contextlib.suppress(OSError):  # what the new folder has as well stays hidden here
+            source.remove_empty(name)
 
 
 def _delete(directory: Directory, name: str) -> None:

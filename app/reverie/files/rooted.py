@@ -27,7 +27,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -37,9 +37,11 @@ from reverie.files.atomic import (
     Check,
     create_file,
     file_error,
+    is_temporary,
     replace_file,
     shown,
     sweep_opened,
+    sync_changed,
 )
 from reverie.files.containment import EscapesRoot as EscapesRoot
 from reverie.files.containment import names_in, opened_below, resolve
@@ -162,8 +164,8 @@ class RootedDirectory:
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
         """Remove a file, a symlink (not what it leads to) or a whole directory.
 
-        A directory vanishes at once; what cannot be deleted stays under a hidden name, for `sweep`. `check`
-        sees what was taken and may raise to give it back (see `files.removal`).
+        A directory vanishes at once; one that cannot be deleted as a whole is given back, and the error is
+        raised. `check` sees what was taken and may raise to give it back (see `files.removal`).
         """
 
         def look(directory: Directory, hidden: str) -> None:
@@ -197,8 +199,8 @@ class RootedDirectory:
                 if not new_name:
                     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
                 directory.rename_new(name, target, new_name)
-                target.sync()
-                directory.sync()
+                sync_changed(target)
+                sync_changed(directory)
 
             self._at(new_rel, "created", move_to, create=True, follow=False)
 
@@ -262,8 +264,10 @@ class RootedDirectory:
         status = directory.lstat(hidden)
         if not stat.S_ISDIR(status.st_mode):
             return [_entry(rel, status)], directory.read(hidden)
-        below = RootedDirectory(Path(directory.path, hidden)).walk().entries
-        taken = [replace(entry, rel=f"{rel}/{entry.rel}") for entry in below if entry.kind == "file"]
+        taken: list[Entry] = []
+        with directory.child(hidden) as opened:
+            _take_all(opened, rel, taken)
+        taken.sort(key=lambda entry: _utf16(entry.rel))
         return [entry for entry in taken if not self._leaves_out(entry.rel)], None
 
     def _identity(self) -> tuple[int, int] | None:
@@ -333,9 +337,9 @@ class RootedDirectory:
                 next_step="Choose another name, or look at what is there first.",
             ) from error
         except NotADirectoryError as error:
-            raise self._not_a_directory(error, rel, done, create=create) from error
+            raise self._not_a_directory(error, rel or self.root.name, done, create=create) from error
         except OSError as error:
-            raise file_error(error, rel, done) from error
+            raise file_error(error, rel or self.root.name, done) from error
         raise EscapesRoot(
             f"“{shown(rel)}” could not be {done}.",
             cause="Its symbolic links lead in a circle, or change while they are followed.",
@@ -386,6 +390,18 @@ def _entry(rel: str, status: os.stat_result) -> Entry:
     elif stat.S_ISDIR(status.st_mode):
         kind = "directory"
     return Entry(rel, kind, status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
+
+
+def _take_all(directory: Directory, rel: str, taken: list[Entry]) -> None:
+    """All that is no folder below, also what a walk passes over (hidden, a link), but for temporaries of our
+    own. Raises OSError where a folder cannot be read: what is in it must not go unseen."""
+    for item in directory.names():
+        child = f"{rel}/{item.name}"
+        if item.is_dir(follow_symlinks=False):
+            with directory.child(item.name) as opened:
+                _take_all(opened, child, taken)
+        elif not is_temporary(item.name):
+            taken.append(_entry(child, item.stat(follow_symlinks=False)))
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:

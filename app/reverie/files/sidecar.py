@@ -45,10 +45,24 @@ class SidecarRead:
 
 
 class Sidecar:
-    """One JSON file. A symlink at `path` is written through to the file it points to."""
+    """One JSON file. A symlink at `path` is written through to the file it points to.
 
-    def __init__(self, path: Path, *, lock_dir: Path, clock: Clock) -> None:
+    `require` is called before each change and may raise to refuse it. `ending`: bytes that this class writes
+    behind the object and that no other program does; see `is_ours`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        lock_dir: Path,
+        clock: Clock,
+        require: Callable[[], None] = lambda: None,
+        ending: bytes = b"",
+    ) -> None:
         self.path = path
+        self._require = require
+        self._ending = ending
         self._lock_dir = lock_dir
         self._clock = clock
         # What we wrote last: bytes of our own spelling that differ from it differ in what they say.
@@ -58,6 +72,10 @@ class Sidecar:
         """Takes no lock: every writer replaces the file whole. Raises Unavailable."""
         return _parse(self._bytes(), self.path)
 
+    def is_ours(self) -> bool:
+        """Whether the bytes on disk now were written by this class, in whatever process, with an `ending`."""
+        return bool(self._ending) and (self._bytes() or b"").endswith(self._ending)
+
     def update(self, change: Change) -> dict[str, Any]:
         """Replace the object by what `change` makes of it; returns the object as it is on disk afterwards.
 
@@ -66,6 +84,7 @@ class Sidecar:
         passes through. Raises Busy (lock), Conflict (another program keeps replacing the file) and
         Unavailable; the directory must exist, because a home that is gone must not be made anew.
         """
+        self._require()
         with file_lock(self._lock_dir, self.path):
             for _ in range(ATTEMPTS):
                 try:
@@ -84,9 +103,10 @@ class Sidecar:
         changed = change(seen.data)
         if changed is None:
             return _parse(raw, self.path).data  # anew, because `change` may have edited what it was given
-        written = stringify(changed)
+        text = stringify(changed)
+        written = text + self._ending
         own = raw is not None and raw == self._own
-        if written == raw or (not own and _says_same(written, changed, _parse(raw, self.path).data)):
+        if written == raw or (not own and _says_same(text, changed, _parse(raw, self.path).data)):
             return changed
         self._write(raw, written, keep_aside=seen.state == "unreadable")
         return changed

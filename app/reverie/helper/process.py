@@ -216,7 +216,8 @@ def helper_command() -> tuple[str, ...]:
     """How this program starts itself as a helper."""
     if getattr(sys, "frozen", False):
         return (sys.executable, ARGUMENT)
-    return (sys.executable, "-m", "reverie", ARGUMENT)
+    # -P: `-m` alone puts the current directory first on the search path, and that may be anybody's checkout.
+    return (sys.executable, "-P", "-m", "reverie", ARGUMENT)
 
 
 def _send(writer: FrameWriter, *frame: Any) -> None:

@@ -17,6 +17,7 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.files.coalesce import Changes
 from reverie.homes.scopes import ScopeContext, ScopeRoot
+from reverie.memory.usage import Kept
 from reverie.profile import Profile
 from reverie.services.views import MemoryView, RevertView, RunView
 from reverie.services.workbench import Workbench
@@ -63,8 +64,12 @@ def start_history(desk: Desk, _control: TaskControl) -> None:
     desk.workbench.start_history()
 
 
-def observe(desk: Desk, _control: TaskControl, changes: Changes) -> tuple[str, ...]:
+def observe(desk: Desk, _control: TaskControl, changes: Changes) -> Kept:
     return desk.workbench.observe(changes)
+
+
+def keep_usage(desk: Desk, _control: TaskControl) -> Kept:
+    return desk.workbench.keep_usage()
 
 
 def mark_opened(desk: Desk, _control: TaskControl, context: ScopeContext) -> None:
@@ -114,5 +119,16 @@ def update_index(desk: Desk, control: TaskControl, dirty: frozenset[Path] | None
 
 TASKS: Mapping[str, Callable[..., Any]] = {
     task.__name__: task
-    for task in (start_history, observe, mark_opened, unseen, dream, apply_review, revert, lint, update_index)
+    for task in (
+        start_history,
+        observe,
+        keep_usage,
+        mark_opened,
+        unseen,
+        dream,
+        apply_review,
+        revert,
+        lint,
+        update_index,
+    )
 }

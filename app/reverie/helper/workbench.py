@@ -15,6 +15,7 @@ from reverie.files.coalesce import Changes
 from reverie.helper.process import Helper, HelperGone, HelperStopped
 from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.lint import no_check
+from reverie.memory.usage import Kept
 from reverie.services.lint import SLICE_S, LintDesk, LintLook
 from reverie.services.parts import HomeParts
 from reverie.services.views import DreamProgress, MemoryView, RevertView, RunView
@@ -36,9 +37,13 @@ class HelpedWorkbench(Workbench):
         self._call("start_history")
         self._history_started.set()
 
-    def observe(self, changes: Changes) -> tuple[str, ...]:
-        put_back: tuple[str, ...] = self._call("observe", changes)
-        return put_back
+    def observe(self, changes: Changes) -> Kept:
+        kept: Kept = self._call("observe", changes)
+        return kept
+
+    def keep_usage(self) -> Kept:
+        kept: Kept = self._call("keep_usage")
+        return kept
 
     def mark_opened(self, context: ScopeContext) -> None:
         if self.history_started:

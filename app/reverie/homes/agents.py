@@ -7,7 +7,7 @@ Threading: the values are immutable. An `AgentLock` belongs to the run that take
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -73,6 +73,28 @@ class AgentLock(Protocol):
 
     def put_back(self, before: LockBefore, holder: int) -> None:
         """Make it what it was before. Raises `Conflict` where `holder` does not hold it any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCheck:
+    """One of the agent's own gates, for the doctor."""
+
+    check: str
+    """Its name for scripts."""
+    title: str
+    state: Literal["pass", "warn", "fail"]
+    evidence: str
+    suspect: Path | None = None
+    """A directory that turns something of the agent's off by being there, and that Reverie may have made."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteLock:
+    """A lock file that an agent holds (`flock`) while it rewrites a store."""
+
+    file: Path
+    agent: str
+    """What the agent is called, for a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +187,21 @@ class WriterWishes:
     default_model: str | None = None
     definition: bytes | None = None
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelService:
+    """A model service that the agent's own settings name."""
+
+    name: str
+    """As the agent calls it; without white space or a colon."""
+    base_url: str
+    wire: Literal["openai", "openai-responses"] = "openai"
+    """The wire format that it speaks."""
+    key_env: str = ""
+    """The environment variable that holds its key; empty: none is named."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with every request; their values are secrets."""
 
 
 @dataclass(frozen=True, slots=True)

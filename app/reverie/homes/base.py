@@ -18,15 +18,18 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from reverie.homes.agents import (
+        AgentCheck,
         AgentJob,
         AgentLock,
         DreamWishes,
         DumpPlaces,
         Essence,
         MemoryKinds,
+        ModelService,
         NotesPlace,
         RootChange,
         StatusLine,
+        WriteLock,
         WriterPlace,
         WriterWishes,
     )
@@ -36,11 +39,12 @@ if TYPE_CHECKING:
         LostStore,
         SessionPlace,
         Source,
+        TitlesRead,
         WatchedPlace,
         Workspace,
     )
     from reverie.homes.records import Records
-    from reverie.homes.scopes import Caps, FileRole, FileRule, Scope, ScopeContext, ScopeRoot
+    from reverie.homes.scopes import Caps, FileRole, FileRule, Refusal, Scope, ScopeContext, ScopeRoot
     from reverie.transcripts.reading import ReadableTranscript
     from reverie.transcripts.turns import Transcript
 
@@ -93,6 +97,12 @@ class Home(Protocol):
         """The files that the agent loads beside its memories in this context; also some that are not there,
         where one would begin them."""
 
+    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
+        """Why nothing may be written into `root`; None asks about the sidecars and companions, which belong
+        to the whole home. A refusal for the whole home applies to every root. Empty where the layout and all
+        versions are known. Reads the disk at each call; never asks what a person has permitted
+        (`memory.write_guard` does)."""
+
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Whether `rel` (uses `/`; it need not exist) may be changed; for a directory what holds for all in
         it. Pure: no file is read."""
@@ -113,6 +123,19 @@ class Home(Protocol):
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
         """What a consolidation of this context takes beside Reverie's own lease; None: this agent has none,
         or there is nothing to consolidate."""
+
+    def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
+        """Raise `StoreError` where the agent would not accept `rel` (None: no file) as what it would become,
+        with the reason as a person needs it. Anything that writes into a store asks this first."""
+
+    def write_lock(self, root: ScopeRoot) -> WriteLock | None:
+        """The lock that the agent holds while it rewrites this root; every write of ours takes it. None: this
+        agent has none, or nothing of this root exists."""
+
+    def note_path(self, title: str, at_ms: int, source: str = "") -> str:
+        """Where a new note from a person to the agent goes, below its global scope; empty: this agent takes
+        none. The file is created once and never changed. `source`: the id of what it was made from; it makes
+        the name unique."""
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
         """What a record says, in words and as Markdown; None for a file that is shown as it is. Such a file
@@ -144,6 +167,9 @@ class Home(Protocol):
     def dream_wishes(self, workspace_id: str | None) -> DreamWishes:
         """What the agent itself would dream with in this workspace."""
 
+    def model_services(self) -> tuple[ModelService, ...]:
+        """The model services that the agent's own settings name, which Reverie may use too."""
+
     def workspace(self, workspace_id: str) -> Workspace | None:
         """One workspace without listing the others; None: not listed. Raises `Unavailable` where what the
         home lists cannot be read."""
@@ -168,6 +194,9 @@ class Home(Protocol):
     def agent_jobs(self) -> tuple[AgentJob, ...]:
         """The agent's own books of background jobs, newest first; empty where it keeps none."""
 
+    def checks(self) -> tuple[AgentCheck, ...]:
+        """The agent's own gates of its background jobs, for the doctor. Reads the disk."""
+
     def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
         """The transcripts of one project, or all; newest first. Opens none of them."""
 
@@ -176,6 +205,10 @@ class Home(Protocol):
 
     def source_title(self, source: Source) -> str:
         """The title, if need be by reading the beginning of the transcript; empty where it has none."""
+
+    def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
+        """Read the titles of up to `most` workspaces (of one project) that are not known yet, newest first,
+        and keep them in Reverie's cache. None is read for an agent whose list names them. Blocks on disk."""
 
     def learn(self, project_path: str) -> str:
         """What a listed project is called once its own files were asked, if only they tell; somebody asked

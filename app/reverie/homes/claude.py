@@ -5,38 +5,43 @@ Projects are the directories in `projects/`, called by their working directory w
 its memory, which lies where the repository's root says. Sessions are workspaces; their memory is the notes
 the agent keeps of each. What lies outside of projects and is global are the memories of sub-agents.
 
-Listing opens no transcript; titles and working directories come from one only when asked for
-(`source_title`). The home is only read; credentials are never opened. Failure: as `homes.base` says.
+Listing opens a transcript only for its first kilobytes, and only where nothing else names the working
+directory (`Known.learn_missing`, bounded). Titles are read when asked for (`source_title`, `learn_titles`).
+The home is only read; credentials and the keys of running sessions are never opened. Failure: as
+`homes.base` says.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reverie.clock import DAY_MS
+from reverie.errors import MendableError
 from reverie.homes.agents import AgentLock, Essence, NotesPlace, RootChange, StatusLine
 from reverie.homes.claude_companions import companions
 from reverie.homes.claude_essence import essence
 from reverie.homes.claude_index import INDEX
-from reverie.homes.claude_names import DAILY_LOG, DIRECTORY, KIND, LOCK_NAME
-from reverie.homes.claude_places import (
-    Machine,
-    canonical_root,
-    memory_settings,
-    settings_problems,
-)
-from reverie.homes.claude_projects import NOTES, NOTES_FILE, Known, Session
+from reverie.homes.claude_names import DAILY_LOG, DIRECTORY, KIND, LOCK_NAME, SESSION
+from reverie.homes.claude_places import Checkouts, Machine
+from reverie.homes.claude_projects import NOTES, NOTES_FILE, Known, Listed, Session
+from reverie.homes.claude_running import running_sessions
 from reverie.homes.claude_sessions import ClaudeSessions
+from reverie.homes.claude_settings import loads_nothing, settings_problems
 from reverie.homes.claude_sidechains import older_sources, side_sources
 from reverie.homes.claude_stores import ClaudeStores, no_session, nothing_chosen, refuse_hostile_id
+from reverie.homes.known_layouts import claude_root, refusals
 from reverie.homes.listing import (
     Companion,
     HomeContents,
     Project,
     SessionPlace,
     Source,
+    TitlesRead,
     WatchedPlace,
     Workspace,
 )
@@ -47,12 +52,16 @@ from reverie.homes.scopes import (
     FileRole,
     FileRule,
     ProjectGap,
+    Refusal,
     Scope,
     ScopeContext,
     ScopeRoot,
     ScopeUnavailable,
 )
-from reverie.transcripts.reading import ReadableTranscript
+from reverie.transcripts.reading import ReadableTranscript, without_escapes
+
+if TYPE_CHECKING:
+    from reverie.homes.claude_lock import HasEnded
 
 CAPS = Caps(
     file_bytes=4 << 20,
@@ -65,8 +74,10 @@ CAPS = Caps(
 
 TEAM = "team"
 _TEAM_SENTENCE = "A server keeps the team's memories on every machine alike; a change here could be lost."
-_LOCK_SENTENCE = "By this file the agent tells that it consolidates, and when it did."
-_SETTINGS = ("settings.json", "settings.local.json")
+_LOCK_SENTENCE = (
+    "It says when these memories were consolidated last, by Reverie or by Claude Code, and by which process."
+)
+_SETTINGS = ("settings.json",)
 _MOST_IN_USE = 64
 
 
@@ -87,17 +98,20 @@ class ClaudeHome(PlainHome):
         super().__init__(root)
         self._machine = machine or Machine.this()
         self._known = Known(root, None if cache is None else cache / KIND)
-        self._stores = ClaudeStores(root, self._machine, self._known)
+        checkouts = Checkouts(None if cache is None else cache / KIND / "worktrees.json")
+        self._stores = ClaudeStores(root, self._machine, self._known, checkouts)
         self._sessions = ClaudeSessions(self._stores.projects)
         self._now = now
 
     def contents(self) -> HomeContents:
         self._require_available()
-        problems = [*settings_problems(self._root), *self._stores.refusals()]
-        directories = self._sessions.listed(problems)
+        problems: list[str] = []
+        directories = self._listed(problems)
+        problems = [*settings_problems(self._root), *self._stores.refusals(), *problems]
         projects: dict[str, list[Workspace]] = {}
+        owner_of = cache(self._owner_of_path)  # asks the disk; thousands of sessions share a directory
         known = {one.name: self._known.paths(one.name) for one in directories}
-        owned = {name: list(dict.fromkeys(map(canonical_root, paths))) for name, paths in known.items()}
+        owned = {name: list(dict.fromkeys(map(self._stores.root_of, paths))) for name, paths in known.items()}
         # A repository that only its worktrees tell of has its memory in a directory that tells nothing.
         roots = {self._stores.directory_of(root): root for found in owned.values() for root in found}
         for one in directories:
@@ -110,7 +124,10 @@ class ClaudeHome(PlainHome):
                 )
             for owner in owners:
                 projects.setdefault(owner, [])
-            projects[owners[0]] += [self._workspace(each, owners[0], paths) for each in one.sessions]
+            for each in one.sessions:
+                cwd = self._known.cwd(each, one.name)
+                owner = owner_of(one.name, cwd) if owned[one.name] else owners[0]
+                projects.setdefault(owner, []).append(self._workspace(each, owner, paths, cwd))
             if one.memory and not self._is_own(one.name, owners[0]):
                 projects.setdefault(str(one.path), [])
         self._require_available()
@@ -131,7 +148,7 @@ class ClaudeHome(PlainHome):
         place = self._sessions.place_of(workspace_id)
         if place is None:
             return ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT)
-        return ScopeContext(workspace_id, self._owner(place), None)
+        return ScopeContext(workspace_id, self._session_owner(workspace_id, place), None)
 
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
         self._require_available()
@@ -149,15 +166,16 @@ class ClaudeHome(PlainHome):
             return self._stores.store(context.store)
         if not context.project_path:
             raise nothing_chosen(scope, context.project_gap or ProjectGap.NO_PROJECT, "project")
-        return self._stores.memory_of(context.project_path)
+        return self._stores.memory_of(context.project_path, self._cwd(context))
 
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
         self._require_available()
-        found = [self._stores.global_root()] if is_directory(self._stores.global_root().directory) else []
         unlisted: list[str] = []
+        directories = self._listed(unlisted)
+        found = [self._stores.global_root()] if is_directory(self._stores.global_root().directory) else []
         found += [self._stores.memory_root(name) for name in self._stores.memories(unlisted)]
         found += [root for root in self._stores.moved() if is_directory(root.directory)]
-        for one in self._sessions.listed(unlisted):
+        for one in directories:
             for session in one.sessions:
                 if session.notes and self._sessions.lies_in(session, one):
                     found.append(self._stores.notes_root(one.name, session.id))
@@ -166,6 +184,16 @@ class ClaudeHome(PlainHome):
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
         return companions(self._root, self._cwd(context), self._machine)
+
+    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
+        refused = super().write_refusals(root)
+        if root is None or root.scope is Scope.GLOBAL:
+            return refused
+        memory, key = root.directory, root.key
+        if root.scope is Scope.WORKSPACE:  # a session's notes lie beside the memories of its project
+            project = root.directory.parent.parent
+            memory, key = project / "memory", f"project/{project.name}"
+        return (*refused, *refusals(key, claude_root(memory)))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         if root.scope is Scope.PROJECT and rel.partition("/")[0] == TEAM:
@@ -193,12 +221,22 @@ class ClaudeHome(PlainHome):
         from reverie.homes.claude_lock import ClaudeLock
 
         directory = self._memory_directory(context)
-        return None if directory is None else ClaudeLock(directory / LOCK_NAME)
+        if directory is None:
+            return None
+        return ClaudeLock(directory / LOCK_NAME, has_ended=self._has_ended(directory))
 
     def memory_off(self, context: ScopeContext) -> str:
         """What switches the auto memory of the context's project off, in words; empty where it is on."""
-        project = self._stores.checkout(context.project_path) if context.project_path else None
-        return memory_settings(self._root, project, self._machine).off
+        return self._stores.settings_of(self._cwd(context)).off
+
+    def loads_nothing(self, context: ScopeContext) -> str:
+        """The variable that keeps the agent from loading anything in the context; empty for none."""
+        return loads_nothing(self._root, self._cwd(context), self._machine)
+
+    def moved_by_project(self, context: ScopeContext) -> bool:
+        """Whether the project's own settings put its memory elsewhere."""
+        settings = self._stores.settings_of(self._cwd(context))
+        return settings.by_project and settings.directory is not None
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
         self._require_available()
@@ -225,10 +263,12 @@ class ClaudeHome(PlainHome):
         refuse_hostile_id(workspace_id)
         self._require_available()
         owned = self._sessions.place_of(workspace_id)
-        for one in self._sessions.listed([], () if owned is None else (owned,)):
+        for one in self._listed([], () if owned is None else (owned,)):
             for session in one.sessions:
                 if session.id == workspace_id:
-                    return self._workspace(session, self._owner(one.name), self._known.paths(one.name))
+                    owner = self._session_owner(session.id, one.name)
+                    cwd = self._known.cwd(session, one.name)
+                    return self._workspace(session, owner, self._known.paths(one.name), cwd)
         return None
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
@@ -251,18 +291,17 @@ class ClaudeHome(PlainHome):
         directory = self._memory_directory(context)
         if directory is None or not context.project_path:
             return ()
-        settings = memory_settings(self._root, self._stores.checkout(context.project_path), self._machine)
-        return status_lines(directory, settings.off, int(self._now() * 1000))
+        settings = self._stores.settings_of(self._cwd(context))
+        return status_lines(directory, settings, int(self._now() * 1000), self._has_ended(directory))
 
     def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
         self._require_available()
         wanted = None if project_path is None else self._project(project_path)
-        owners: dict[str, str] = {}
         found = []
-        directories = self._sessions.listed([])
+        directories = self._listed([])
+        owner_of = cache(self._owner_of_path)
         for session in self._sessions.newest_first(directories):
-            owner = owners.get(session.directory) or self._owner(session.directory)
-            owners[session.directory] = owner
+            owner = owner_of(session.directory, self._known.cwd(session, session.directory))
             if wanted is not None and owner != wanted:
                 continue
             if session.transcript is not None:
@@ -291,23 +330,50 @@ class ClaudeHome(PlainHome):
         return ClaudeReadable(source.path)
 
     def source_title(self, source: Source) -> str:
-        from reverie.transcripts.claude import session_head
-
         if source.kind == "sub-agent":
             return source.title
+        return self._read_title(source.id, source.path, source.updated_at or 0)[0]
+
+    def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
+        self._require_available()
+        wanted = None if project_path is None else self._project(project_path)
+        owner_of = cache(self._owner_of_path)
+        read, changed = 0, False
+        for session in self._sessions.newest_first(self._listed([])):
+            if read >= most:
+                break
+            if session.transcript is None or self._known.has_title(session):
+                continue
+            owner = owner_of(session.directory, self._known.cwd(session, session.directory))
+            if wanted in (None, owner):
+                # What cannot be read has no title; it counts, so that every call ends.
+                read += 1
+                with suppress(MendableError, OSError):
+                    _title, new = self._read_title(session.id, session.transcript, session.updated_at)
+                    changed |= new
+        if read:
+            self._known.keep()
+        return TitlesRead(read, changed)
+
+    def _read_title(self, session_id: str, transcript: Path, updated_at: int) -> tuple[str, bool]:
+        """The title of a session, kept: the one a person gave it, else what its transcript says. And whether
+        it or the working directory was not known before."""
+        from reverie.transcripts.claude import session_head, title_by_hand
+
         try:
-            head = session_head(source.path)
+            head = session_head(transcript)
         except FileNotFoundError:
-            return ""
-        title = " ".join(head.title.split())[:200]
-        self._known.note(source.path.parent.name, head.cwd, source.id, title, source.updated_at or 0)
-        return title
+            return "", False
+        by_hand = title_by_hand(transcript.parent / session_id)
+        title = " ".join(without_escapes(by_hand or head.title).split())[:200]
+        new = self._known.note(transcript.parent.name, head.cwd, session_id, title, updated_at)
+        return title, new
 
     def learn(self, project_path: str) -> str:
         """What a project is called once its newest transcripts were asked, where nothing else tells."""
         own = Path(project_path)
         if own.parent == self._stores.projects and not self._known.paths(own.name):
-            for one in self._sessions.listed([], (own.name,)):
+            for one in self._listed([], (own.name,)):
                 self._known.learn(one.name, (each.transcript for each in one.sessions if each.transcript))
         return self._project(project_path)
 
@@ -327,10 +393,27 @@ class ClaudeHome(PlainHome):
 
     # Projects
 
+    def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[Listed, ...]:
+        """The directories (of `only`) with their sessions; the working directories are learned as far as they
+        can be."""
+        directories = self._sessions.listed(problems, only)
+        self._known.learn_missing(directories)
+        return directories
+
+    def _session_owner(self, session_id: str, place: str) -> str:
+        """The project of a session that lies in the directory `place`."""
+        if not self._known.paths(place):
+            self._listed([], (place,))
+        return self._owner_of_path(place, self._known.cwd(session_id, place))
+
+    def _owner_of_path(self, place: str, cwd: str) -> str:
+        """The project of what lies in the directory `place`; `cwd` empty where it is not known."""
+        return self._stores.root_of(cwd) if cwd else self._owner(place)
+
     def _owner(self, name: str) -> str:
         """The project of a directory in `projects/`."""
         paths = self._known.paths(name)
-        return canonical_root(paths[0]) if paths else str(self._stores.projects / name)
+        return self._stores.root_of(paths[0]) if paths else str(self._stores.projects / name)
 
     def _project(self, project_path: str) -> str:
         """How a project is called: the root of its repository, the directory that nobody can read back, or
@@ -342,7 +425,7 @@ class ClaudeHome(PlainHome):
                 owner if self._is_own(own.name, owner) or not self._stores.has_memory(own.name) else str(own)
             )
         path = project_path if project_path in ("/", "\\") else project_path.rstrip("/")
-        return canonical_root(path)
+        return self._stores.root_of(path)
 
     def _is_own(self, name: str, owner: str) -> bool:
         """Whether the memory of `owner` lies in this directory."""
@@ -350,21 +433,23 @@ class ClaudeHome(PlainHome):
 
     def _cwd(self, context: ScopeContext) -> str | None:
         place = self._sessions.place_of(context.workspace_id) if context.workspace_id else None
-        if place is not None:
-            paths = self._known.paths(place)
-            if paths and canonical_root(paths[0]) == context.project_path:
-                return paths[0]
+        if place is not None and context.workspace_id is not None:
+            own = self._known.cwd(context.workspace_id, place)
+            for path in (own, *self._known.paths(place)[:1]):
+                if path and self._stores.root_of(path) == context.project_path:
+                    return path
         return self._stores.checkout(context.project_path) if context.project_path else None
 
-    def _workspace(self, session: Session, owner: str, paths: tuple[str, ...]) -> Workspace:
+    def _workspace(self, session: Session, owner: str, paths: tuple[str, ...], cwd: str) -> Workspace:
         return Workspace(
             id=session.id,
             name=session.id[:8],
             title=self._known.title(session.id),
-            path=paths[0] if paths else "",
+            path=cwd or (paths[0] if paths else ""),
             bucket=owner,
             project_paths=(owner,),
             multi_project=False,
+            updated_at=session.updated_at,
         )
 
     def _name(self, path: str) -> str:
@@ -380,6 +465,20 @@ class ClaudeHome(PlainHome):
         except ScopeUnavailable:
             return None
         return directory if is_directory(directory) else None
+
+    def _has_ended(self, directory: Path) -> HasEnded:
+        """Whether a consolidation of this memory is over though its process lives."""
+        from reverie.homes.claude_lock import Ended
+
+        return Ended(directory, self._transcript_of)
+
+    def _transcript_of(self, pid: int) -> Path | None:
+        """The transcript of the session that runs in a process."""
+        for each in running_sessions(self._root):
+            if each.pid == pid and SESSION.fullmatch(each.session_id):
+                place = self._sessions.place_of(each.session_id)
+                return None if place is None else self._stores.projects / place / f"{each.session_id}.jsonl"
+        return None
 
     def _session_place(self, place: str, session_id: str) -> SessionPlace:
         return SessionPlace(session_id, self._stores.projects / place, (f"{session_id}.jsonl",))

@@ -67,7 +67,13 @@ def _followed(change: RootChange) -> dict[str, str]:
     # The line of a merged memory goes where its heir has one; else it becomes the heir's.
     listed = {old for old, new in heirs.items() if _leads_there(before[INDEX], new, change.files[new])}
     index = _without(before[INDEX], listed, change)
-    after = relinked({**before, INDEX: index}, change.moved, heirs, names)
+    after = relinked(
+        {**before, INDEX: index},
+        change.moved,
+        heirs,
+        names,
+        {file.name for file in change.files.values() if file.name},
+    )
     index = _without(after[INDEX], change.gone.keys() - heirs.keys(), change)
     for rel in change.created:
         file = change.files[rel]

@@ -1,8 +1,8 @@
 """`MEMORY.md` as Claude Code loads it, and what is wrong with it (formats/claude-code.md section 4).
 
 The index is prose with links in it: any Markdown is accepted, and a line counts as an entry where it links to
-a file. Of the text only the first 200 lines are loaded, and of those what fits into 25,000 characters
-(JavaScript's, UTF-16), cut at the last line break before.
+a file. Of what is left without front matter and block comments, trimmed, only the first 200 lines are loaded,
+and of those what fits into 25,000 characters (JavaScript's, UTF-16), cut at the last line break before.
 
 Pure, any thread: the caller reads the files and says what their front matter holds. Texts are as found, with
 their line breaks and byte order mark. Nothing here fails on any text. How to mend it: `claude_mends`.
@@ -19,19 +19,21 @@ from functools import cached_property
 from typing import Literal
 from urllib.parse import unquote
 
+from reverie.homes.claude_text import loaded_lines
 from reverie.text.tokens import cut_utf16, utf16_length
 
 INDEX = "MEMORY.md"
 MOST_LINES = 200
 MOST_CHARS = 25_000
-WISHED_CHARS = 150
-"""How long a line of the index should be at most."""
+WISHED_CHARS = 200
+"""How long a line of the index should be at most: the agent's own warning names it."""
 
 Problem = Literal[
     "over-lines", "over-chars", "falls-off", "no-file", "listed-twice", "long-line", "unlisted", "dangling",
     "duplicate-name", "no-description",
 ]  # fmt: skip
 
+_BREAK = re.compile(r"\r\n?")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _LINK = re.compile(
@@ -45,15 +47,18 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What the agent loads of an index. `loaded` are its first characters; `line` (from 1) the first line of
-    which something is left out, None where nothing but blank space is; `column` (UTF-16) how much of that
-    line is loaded. `lines` and `chars` (UTF-16) are those of the whole text."""
+    """What the agent loads of an index: what is left without front matter and block comments, trimmed, and
+    of that the beginning."""
 
     loaded: str
     line: int | None
+    """The first line of the file (from 1) of which the limits leave something out; None where nothing is."""
     column: int
+    """How much of that line is loaded, in UTF-16 units."""
     lines: int
+    """Those that count against the limit."""
     chars: int
+    """UTF-16 units that count against the limit."""
 
     @property
     def over_lines(self) -> bool:
@@ -120,22 +125,23 @@ class IndexReport:
 
 def cut_of(text: str) -> Cut:
     """What the agent loads of an index."""
-    lines, chars = text.split("\n"), utf16_length(text)
-    loaded = text if len(lines) <= MOST_LINES else "\n".join(lines[:MOST_LINES])
+    whole, numbers = loaded_lines(_BREAK.sub("\n", text))
+    lines, chars = whole.split("\n"), utf16_length(whole)
+    loaded = whole if len(lines) <= MOST_LINES else "\n".join(lines[:MOST_LINES])
     if utf16_length(loaded) > MOST_CHARS:
         # A break right after the last character that fits is found, too, as the agent finds it.
         head = cut_utf16(loaded, MOST_CHARS)
         at = len(head) if loaded[len(head)] == "\n" else head.rfind("\n")
         loaded = loaded[:at] if at > 0 else head
-    rest = text[len(loaded) :]
-    count = len(lines) - (lines[-1] == "")
+    rest = whole[len(loaded) :]
+    count = len(lines) if whole else 0
     if not rest.strip():
         return Cut(loaded, None, 0, count, chars)
-    line = loaded.count("\n") + 1
+    line = loaded.count("\n")
     column = utf16_length(loaded.rpartition("\n")[2])
     if rest.startswith(("\n", "\r\n")):
         line, column = line + 1, 0
-    return Cut(loaded, line, column, count, chars)
+    return Cut(loaded, numbers[line], column, count, chars)
 
 
 def falls_off(cut: Cut, line: int) -> bool:

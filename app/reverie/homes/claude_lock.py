@@ -1,11 +1,15 @@
 """`.consolidate-lock`: by this file Claude Code tells when it consolidated a memory directory, and that it is
-at it (formats/claude-code.md section 5).
+at it (formats/claude-code.md sections 5, 12.1.7 and 12.1.8).
 
 The file's mtime is the time of the last consolidation, its body the process id of the holder; without the
-file there was none yet. Somebody is at it while that process lives and the mtime is younger than an hour. Who
-takes it writes their own id and reads it again, as the agent does; of two that take it at once the last one
-has it. When it is given back after a success the mtime is the present and the body empty: nobody holds it,
-though the process that did may live on as long as a window is open. After a failure everything is as it was.
+file there was none yet. A consolidation counts as running while that process lives and the mtime is younger
+than an hour. Claude Code leaves its process id there after a success, and the process lives on as the open
+session. So it also counts as ended once the session recorded that it improved memories, or once nothing in
+the directory has changed for `QUIET_MS` (`Ended`).
+
+Who takes the lock writes their own id and reads it again, as the agent does; of two that take it at once the
+last one has it. When Reverie gives it back after a consolidation the mtime is the present and the body empty.
+After any other run everything is as it was.
 
 A foreign lock is never written to, and never taken while its holder is alive; what we give back must still be
 ours. Real time, as the agent compares with it. Threading: any thread but the GUI's. Failure: `Busy` while
@@ -19,43 +23,116 @@ import re
 import stat
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.clock import HOUR_MS
-from reverie.errors import Busy, Conflict, mendable_from_os
+from reverie.errors import Busy, Conflict, MendableError, mendable_from_os
 from reverie.files.process import is_running
 from reverie.homes.agents import LockBefore
+from reverie.homes.claude_names import LOCK_NAME
+from reverie.transcripts.codex import timestamp_ms
+from reverie.transcripts.lines import decoded_row, opened_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STALE_MS = HOUR_MS
+QUIET_MS = HOUR_MS // 6
+"""After so long without a change in the directory a consolidation is over: one takes a minute or so."""
 _READ_BYTES = 4096
+_TAIL_BYTES = 4 << 20
+_MOST_ENTRIES = 5000
+_SAVED = b'"memory_saved"'
 _NUMBER = re.compile(rb"\s*(\d{1,10})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class LockState:
-    """What the file says. `at`: the last consolidation (or when the present one began), UTC ms, None for
-    never; `holder`: the process in the body, None for none; `alive`: whether that one runs; `running`:
-    whether a consolidation is under way."""
+    """What the file says."""
 
     at: int | None = None
+    """The last consolidation, or when the present one began, UTC ms; None for never."""
     holder: int | None = None
+    """The process in the body; None for none."""
     alive: bool = False
+    """Whether that process runs."""
     running: bool = False
+    """Whether a consolidation is under way."""
+    ended: bool = False
+    """Whether the consolidation of a living process is known to be over."""
 
 
-def read_lock(file: Path, now_ms: int, is_alive: Callable[[int], bool] = is_running) -> LockState:
+def _never(_holder: int, _at_ms: int, _now_ms: int) -> bool:
+    return False
+
+
+HasEnded = Callable[[int, int, int], bool]
+"""Whether the consolidation that this process began at a time is over, as seen at another (both UTC ms)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Finds out whether a consolidation is over though its process lives. `directory`: the memory.
+    `transcript_of`: the transcript of the session that runs in a process; None where it is not known."""
+
+    directory: Path
+    transcript_of: Callable[[int], Path | None]
+
+    def __call__(self, holder: int, at_ms: int, now_ms: int) -> bool:
+        """See `HasEnded`."""
+        transcript = self.transcript_of(holder)
+        if transcript is not None and _recorded_since(transcript, at_ms):
+            return True
+        changed_ms: int = max(at_ms, _newest_change(self.directory))
+        return now_ms - changed_ms >= QUIET_MS
+
+
+def _recorded_since(transcript: Path, at_ms: int) -> bool:
+    """Whether the end of a transcript records that memories were improved after `at_ms`."""
+    try:
+        with opened_transcript(transcript) as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - _TAIL_BYTES))
+            tail = file.read(_TAIL_BYTES)
+    except (OSError, MendableError):
+        return False
+    for line in reversed(tail.split(b"\n")):
+        row = decoded_row(line) if _SAVED in line else None
+        if row is None or row.get("subtype") != "memory_saved" or not isinstance(row.get("verb"), str):
+            continue
+        return (timestamp_ms(row.get("timestamp")) or 0) > at_ms
+    return False
+
+
+def _newest_change(directory: Path) -> int:
+    """When something in a memory directory changed last, UTC ms; the lock itself does not count."""
+    newest = 0
+    for number, (folder, _folders, names) in enumerate(os.walk(directory)):
+        if number >= _MOST_ENTRIES:
+            break
+        places = [folder, *(f"{folder}/{name}" for name in names[:_MOST_ENTRIES] if name != LOCK_NAME)]
+        # The memory's own directory changes with the lock, too.
+        for place in places[1:] if folder == str(directory) else places:
+            with suppress(OSError):
+                newest = max(newest, os.stat(place).st_mtime_ns // 1_000_000)  # noqa: PTH116 - thousands
+    return newest
+
+
+def read_lock(
+    file: Path,
+    now_ms: int,
+    is_alive: Callable[[int], bool] = is_running,
+    has_ended: HasEnded = _never,
+) -> LockState:
     """The state at `now_ms`; a file that is not there, or cannot be read, says "never"."""
     try:
         before = _look(file)
     except OSError:
         return LockState()
-    return _state(before, now_ms, is_alive)
+    return _state(before, now_ms, is_alive, has_ended)
 
 
 class ClaudeLock:
@@ -68,7 +145,9 @@ class ClaudeLock:
         pid: int | None = None,
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         is_alive: Callable[[int], bool] = is_running,
+        has_ended: HasEnded = _never,
     ) -> None:
+        self._has_ended = has_ended
         self._file = file
         self._pid = os.getpid() if pid is None else pid
         self._clock_ms = clock_ms
@@ -86,7 +165,7 @@ class ClaudeLock:
         """How the lock stands now. Raises `Busy` while another process holds it."""
         with self._telling("read"):
             before = _look(self._file)
-        state = _state(before, self._clock_ms(), self._is_alive)
+        state = _state(before, self._clock_ms(), self._is_alive, self._has_ended)
         if state.running and state.holder != self._pid:
             raise self._busy(f"Process {state.holder} holds {self._file}.")
         return before
@@ -148,7 +227,7 @@ class ClaudeLock:
         return Busy(
             "Claude Code is consolidating these memories.",
             cause=cause,
-            next_step="Try again when it is done; a lock older than an hour counts as left behind.",
+            next_step="Try again when it is done. After ten minutes without a change it counts as ended.",
             reason="agent-busy",
         )
 
@@ -180,9 +259,15 @@ def _holder(body: bytes | None) -> int | None:
     return int(found[1]) or None if found else None
 
 
-def _state(before: LockBefore, now_ms: int, is_alive: Callable[[int], bool]) -> LockState:
+def _state(
+    before: LockBefore, now_ms: int, is_alive: Callable[[int], bool], has_ended: HasEnded
+) -> LockState:
     if before.body is None:
         return LockState()
     at, holder = before.mtime_ns // 1_000_000, _holder(before.body)
-    alive = holder is not None and is_alive(holder)
-    return LockState(at, holder, alive, alive and now_ms - at < STALE_MS)
+    if holder is None or not is_alive(holder):
+        return LockState(at, holder)
+    if now_ms - at >= STALE_MS:
+        return LockState(at, holder, alive=True)
+    ended = has_ended(holder, at, now_ms)
+    return LockState(at, holder, alive=True, running=not ended, ended=ended)

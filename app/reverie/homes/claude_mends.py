@@ -114,19 +114,23 @@ def renamed(
 
 
 def relinked(
-    files: Mapping[str, str], renames: Mapping[str, str], heirs: Mapping[str, str], names: Mapping[str, str]
+    files: Mapping[str, str],
+    renames: Mapping[str, str],
+    heirs: Mapping[str, str],
+    names: Mapping[str, str],
+    kept: Collection[str] = (),
 ) -> dict[str, str]:
     """The texts with every link to a memory that was renamed, or merged into another, leading to where that
     stands now. `files`: as they stand after it; `renames`: old -> new path; `heirs`: path of a merged memory
     -> path of the one that took it over; `names`: what front matter called a merged one -> what its heir is
-    called."""
+    called; `kept`: what it calls those that are there, which links by that name follow."""
     origins = {new: old for old, new in renames.items()}
     stood = {origins.get(rel, rel) for rel in files} | heirs.keys()
     stems = Counter(posixpath.basename(stem_of(rel)) for rel in stood)
     leads = {old: new for old, new in {**renames, **heirs}.items() if old not in files}
     after = {}
     for rel, text in files.items():
-        changed = _relinked(text, origins.get(rel, rel), rel, leads, stems)
+        changed = _relinked(text, origins.get(rel, rel), rel, leads, stems, kept)
         for link in reversed(links(changed, rel)):
             if link.rel is None and link.target in names:
                 changed = changed[: link.start] + names[link.target] + changed[link.end :]

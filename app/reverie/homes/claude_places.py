@@ -1,36 +1,32 @@
-"""Where the memory of a working directory lies (formats/claude-code.md sections 2 and 4): the root of its
-repository, all worktrees taken together, and the settings that move the memory or switch it off.
+"""Where the repository of a working directory is (formats/claude-code.md sections 2, 12.1.11): its root, all
+worktrees taken together, also of a worktree that was removed.
 
 Repositories are read without git: `.git`, and for a worktree the two small files that lead to the main one. A
 worktree is believed only where the repository names it in turn, so that no file in a checkout can steer to
-the memory of another project. A setting that would make transcripts memories is not followed, for those are
-never to be edited or dreamt over. Settings of the project itself count for nothing here; local and user ones
-do.
+the memory of another project. The settings that move a memory are read in `claude_settings`.
 
-Threading: any thread but the GUI's. Failure: what cannot be read is not there; settings that cannot are told
-by `settings_problems`.
+Threading: any thread but the GUI's; `Checkouts` locks what it remembers. Failure: what cannot be read is not
+there; a root that cannot be kept is found again while its worktree exists.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from reverie.errors import MendableError
+from reverie.files.atomic import atomic_write
 from reverie.homes.reading import is_directory, read_json, read_regular
 
-_SETTINGS_BYTES = 4 << 20
 _POINTER_BYTES = 16 << 10
-_TRUE = ("1", "true", "yes", "on")
-_REFUSED = (
-    "{told_by} names {directory} for the memories. The agent's transcripts lie there, which are none; so the"
-    " usual place counts. Name a directory of its own."
-)
-PATH_OVERRIDE = "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"
-REMOTE_BASE = "CLAUDE_CODE_REMOTE_MEMORY_DIR"
+_CACHE_BYTES = 4 << 20
+_MOST_KEPT = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +69,89 @@ def canonical_root(cwd: str) -> str:
     return cwd
 
 
+@dataclass(frozen=True, slots=True)
+class NestedWorktree:
+    """A worktree that lies inside the main checkout of its own repository."""
+
+    root: Path
+    main: Path
+    """The main checkout."""
+
+    def hides(self, place: Path) -> bool:
+        """Whether `place` is of the main checkout and not of the worktree: the agent does not load what the
+        repository holds there, as the worktree has a copy."""
+        return place.is_relative_to(self.main) and not place.is_relative_to(self.root)
+
+
+def nested_worktree(cwd: str) -> NestedWorktree | None:
+    """The worktree that a directory is in, if it lies inside its main checkout."""
+    for place in (Path(cwd), *Path(cwd).parents):
+        git = place / ".git"
+        if is_directory(git):
+            return None
+        if git.is_file():
+            main = _of_worktree(place, git)
+            inside = main is not None and place.is_relative_to(main) and str(place) != main
+            return NestedWorktree(place, Path(main)) if main is not None and inside else None
+    return None
+
+
+class Checkouts:
+    """The repository roots of working directories. Roots of worktrees are kept in `file` (None: not kept), as
+    a removed one cannot say where its repository is."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._kept: dict[str, str] | None = None
+
+    def root(self, cwd: str) -> str:
+        """As `canonical_root`, and for a worktree that is not there any more what it was before."""
+        if is_directory(Path(cwd)):
+            root = canonical_root(cwd)
+            if not Path(cwd).is_relative_to(root):
+                self.keep(cwd, root)
+            return root
+        with self._lock:
+            kept = self._all().get(cwd)
+        return kept or _root_by_place(cwd) or cwd
+
+    def keep(self, cwd: str, root: str) -> None:
+        """Remember where the repository of a worktree is."""
+        with self._lock:
+            kept = self._all()
+            if kept.get(cwd) == root:
+                return
+            kept.pop(cwd, None)
+            kept[cwd] = root
+            for oldest in list(kept)[: max(0, len(kept) - _MOST_KEPT)]:
+                del kept[oldest]
+            if self._file is not None:
+                with contextlib.suppress(OSError, MendableError):  # it is learned again
+                    self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                    atomic_write(self._file, json.dumps(kept, indent=0).encode(), mode=0o600)
+
+    def _all(self) -> dict[str, str]:
+        if self._kept is None:
+            data: object = None
+            if self._file is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    data = read_json(self._file, _CACHE_BYTES)
+            found = data.items() if isinstance(data, dict) else ()
+            self._kept = {cwd: root for cwd, root in found if isinstance(root, str)}
+        return self._kept
+
+
+def _root_by_place(cwd: str) -> str:
+    """The repository of a removed worktree that the agent made, in `.claude/worktrees/`; else empty."""
+    path = Path(cwd)
+    for place in (path, *path.parents):
+        if place.parent.name == "worktrees" and place.parent.parent.name == ".claude":
+            main = place.parent.parent.parent
+            return canonical_root(str(main)) if os.path.lexists(main / ".git") else ""
+    return ""
+
+
 def _of_worktree(place: Path, git: Path) -> str | None:
     """The main repository of a worktree; None for a submodule, and for what nothing confirms."""
     pointer = _line(git)
@@ -93,100 +172,3 @@ def _line(path: Path) -> str:
         return read_regular(path, _POINTER_BYTES).decode("utf-8", "surrogateescape").strip()
     except OSError:
         return ""
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySettings:
-    """What moves the memory of a project, or switches it off. `directory` None: the usual place; `off` says
-    in words what switches it off, and is empty where it is on; `refused` is a sentence on a setting that is
-    not followed."""
-
-    directory: Path | None = None
-    off: str = ""
-    refused: str = ""
-
-
-def memory_settings(config: Path, project: str | None, machine: Machine) -> MemorySettings:
-    """The settings that count for a project (None: for every one): environment, then managed, local, user."""
-    env = machine.env
-    directory = _path(env.get(PATH_OVERRIDE), machine.home_dir)
-    off, told_by = "", PATH_OVERRIDE
-    if env.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower() in _TRUE:
-        off = "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set"
-    elif env.get("CLAUDE_CODE_SIMPLE", "").lower() in _TRUE:
-        off = "CLAUDE_CODE_SIMPLE is set"
-    elif env.get("CLAUDE_CODE_REMOTE", "").lower() in _TRUE and not env.get(REMOTE_BASE):
-        off = "the agent runs remotely without a memory directory"
-    # The project's own settings may switch it off, too, but never move it: whoever wrote the repository would
-    # choose where the agent writes.
-    shared = Path(project) / ".claude" / "settings.json" if project else None
-    enabled: bool | None = None
-    for path in settings_files(config, project, machine):
-        data = _settings(path)
-        if directory is None and path != shared:
-            directory = _path(data.get("autoMemoryDirectory"), machine.home_dir)
-            told_by = f"autoMemoryDirectory in {path}"
-        if enabled is None and isinstance(data.get("autoMemoryEnabled"), bool):
-            enabled = data["autoMemoryEnabled"]
-            off = off or ("" if enabled else f"autoMemoryEnabled is false in {path.name}")
-    if directory is not None and _holds_transcripts(directory, config):
-        return MemorySettings(None, off, _REFUSED.format(told_by=told_by, directory=directory))
-    return MemorySettings(directory, off)
-
-
-def _holds_transcripts(directory: Path, config: Path) -> bool:
-    """Whether what lies below a directory would be transcripts, or the whole home: the home itself, what is
-    above it, and `projects/` but for the memories in it."""
-    place, home = (os.path.normcase(os.path.realpath(path)) for path in (directory, config))
-    if Path(home).is_relative_to(place):
-        return True
-    projects = Path(home) / "projects"
-    return (
-        Path(place).is_relative_to(projects) and "memory" not in Path(place).relative_to(projects).parts[1:2]
-    )
-
-
-def settings_files(config: Path, project: str | None, machine: Machine) -> tuple[Path, ...]:
-    """The files of settings, those that win first."""
-    found = [machine.managed / "managed-settings.json"]
-    if project:
-        found += [Path(project) / ".claude" / name for name in ("settings.local.json", "settings.json")]
-    return (*found, config / "settings.local.json", config / "settings.json")
-
-
-def settings_problems(config: Path) -> tuple[str, ...]:
-    """A sentence for each file of the home's settings that cannot be read."""
-    found = []
-    for path in (config / "settings.json", config / "settings.local.json"):
-        try:
-            read_json(path, _SETTINGS_BYTES)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            found.append(f"{path.name} cannot be read: {error.strerror or error}.")
-        except ValueError as error:
-            found.append(f"{path.name} is not valid JSON: {error}.")
-    return tuple(found)
-
-
-def memory_base(config: Path, machine: Machine) -> Path:
-    """The directory that holds `projects/` with the memories."""
-    return Path(machine.env[REMOTE_BASE]) if machine.env.get(REMOTE_BASE) else config
-
-
-def _settings(path: Path) -> dict[str, Any]:
-    try:
-        data = read_json(path, _SETTINGS_BYTES)
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _path(value: object, home_dir: Path) -> Path | None:
-    """An absolute directory; None for anything else."""
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
-        return None
-    text = value.strip()
-    path = home_dir / text[2:] if text.startswith("~/") else Path(text)
-    # A memory at the root of a disk would make everything a memory.
-    return path if path.is_absolute() and ".." not in path.parts and len(path.parts) > 2 else None

@@ -1,10 +1,12 @@
 """The directories in `projects/` of a Claude Code home, and what they stand for (formats/claude-code.md
 section 2).
 
-A directory's name cannot be turned back. Its working directory is told by the typed prompts in
-`history.jsonl`, and by transcripts; those are opened for nothing but this only when somebody asks
-(`Known.learn`), and what they said is kept in Reverie's cache. A path that does not fit the name is not
-believed.
+A directory's name cannot be turned back. Three sources name its working directory: the typed prompts in
+`history.jsonl` (terminal sessions only), the sessions that run (`claude_running`), and transcripts. Of those
+the first kilobytes of the newest ones are read where nothing else names the directory (`Known.learn_missing`,
+at most `HEADS_AT_ONCE` at a time), and what they say is kept in Reverie's cache. A path that does not fit the
+directory's name is not believed. Where several working directories share one name, each session belongs to
+the one that its own transcript names.
 
 Threading: any thread but the GUI's; the cache is replaced at once, a lost entry is learned again. Failure:
 what cannot be listed is a sentence in `problems`.
@@ -35,12 +37,15 @@ from reverie.homes.claude_names import (
     directory_of,
     same_directory,
 )
+from reverie.homes.claude_running import running_sessions
 from reverie.homes.reading import read_json
 
 _HISTORY_BYTES = 8 << 20
 _CACHE_BYTES = 16 << 20
 _PROJECT = re.compile(rb'"project"\s*:\s*("(?:[^"\\\n]|\\.)*")')
 _TRANSCRIPTS_LOOKED_AT = 5
+HEADS_AT_ONCE = 400
+"""How many transcripts one listing may open for their working directory. The next listing goes on."""
 _MOST_TITLES = 20_000
 _SAVE_EVERY_S = 1.0
 NOTES = "session-memory"
@@ -124,12 +129,24 @@ def _directory(directory: os.DirEntry[str], problems: list[str]) -> Listed:
     return Listed(directory.name, Path(directory.path), memory, tuple(sessions), tuple(sidechains))
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a transcript said of its session when its time was `at` (UTC ms; 0: only its `cwd` was read)."""
+
+    title: str = ""
+    at: int = 0
+    cwd: str = ""
+
+
+_NOTHING = _Told()
+
+
 @dataclass(slots=True)
 class _Kept:
-    """Paths by directory; title and the transcript's time (UTC ms) by session."""
+    """Paths by directory, and what is known of each session."""
 
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    titles: dict[str, tuple[str, int]] = field(default_factory=dict)
+    sessions: dict[str, _Told] = field(default_factory=dict)
 
 
 def _kept_in(data: Any) -> _Kept:
@@ -140,32 +157,97 @@ def _kept_in(data: Any) -> _Kept:
             kept.paths[name] = tuple(path for path in found if isinstance(path, str))
     for session_id, found in titles.items() if isinstance(titles, dict) else ():
         match found:
-            case [str(title), int(at)]:
-                kept.titles[session_id] = (title, at)
+            case [str(title), int(at), str(cwd)]:
+                kept.sessions[session_id] = _Told(title, at, cwd)
+            case [str(title), int(at)]:  # as versions before 1.1 wrote it
+                kept.sessions[session_id] = _Told(title, at)
     return kept
 
 
 class Known:
-    """What is known of the directories in `projects/` and of sessions without opening a transcript: their
-    working directories, and the titles that were read before."""
+    """What is known of the directories in `projects/` and of sessions: their working directories, and the
+    titles that were read before."""
 
     def __init__(self, config: Path, cache: Path | None) -> None:
         self._config = config
         self._file = cache / f"{_short(str(config))}.json" if cache is not None else None
         self._kept: _Kept | None = None
+        self._running: dict[str, str] = {}
+        self._tried: dict[str, int] = {}
         self._lock = threading.Lock()
         self._saved_at = -_SAVE_EVERY_S
 
     def paths(self, name: str) -> tuple[str, ...]:
         """The working directories of one directory: none known, one, or several whose names collide."""
-        found = (*self._all().paths.get(name, ()), *self._typed().get(name[:LONGEST], ()))
+        typed = self._typed().get(name[:LONGEST], ())
+        found = (*self._all().paths.get(name, ()), *typed, *self._running.values())
         return tuple(dict.fromkeys(path for path in found if same_directory(name, path)))
+
+    def cwd(self, session: Session | str, name: str) -> str:
+        """The working directory that a session in this directory names; empty where it is not known."""
+        session_id = session if isinstance(session, str) else session.id
+        told = self._running.get(session_id) or self._all().sessions.get(session_id, _NOTHING).cwd
+        return told if told and same_directory(name, told) else ""
 
     def title(self, session_id: str, updated_at: int | None = None) -> str:
         """The title a session had when it was last read; with `updated_at` only if it did not change since.
         Empty for none."""
-        title, at = self._all().titles.get(session_id, ("", 0))
-        return title if updated_at in (None, at) else ""
+        told = self._all().sessions.get(session_id, _NOTHING)
+        return told.title if updated_at in (None, told.at) else ""
+
+    def has_title(self, session: Session) -> bool:
+        """Whether the title was read since the transcript changed last; it may have none."""
+        told = self._all().sessions.get(session.id)
+        return told is not None and told.at == session.updated_at
+
+    def learn_missing(self, directories: Iterable[Listed]) -> None:
+        """Find the working directories of these, as far as nothing names them yet.
+
+        First the newest transcript of each directory without one is read, then, as long as `HEADS_AT_ONCE`
+        lasts, older ones: of a directory that several working directories share each session counts, of any
+        other one the newest five. A transcript is not read twice in one process unless it changed.
+        """
+        directories = tuple(directories)
+        self._running = {each.session_id: each.cwd for each in running_sessions(self._config)}
+        first: list[Session] = []
+        more: list[Session] = []
+        for one in directories:
+            paths = self.paths(one.name)
+            if len(paths) == 1:  # as nearly every one is: thousands of sessions need no check
+                continue
+            unread = [each for each in one.sessions if each.transcript and not self._was_read(each)]
+            if paths:
+                more += unread
+            else:
+                first += unread[:1]
+                more += unread[1:_TRANSCRIPTS_LOOKED_AT]
+        changed = False
+        for session in (first + more)[:HEADS_AT_ONCE]:
+            changed |= self._learn_head(session)
+        if changed:
+            with self._lock:
+                self._save(self._all())
+
+    def _was_read(self, session: Session) -> bool:
+        return bool(self.cwd(session, session.directory)) or self._tried.get(session.id) == session.updated_at
+
+    def _learn_head(self, session: Session) -> bool:
+        """Read the beginning of one transcript. Whether it named its working directory."""
+        from reverie.transcripts.claude import first_cwd
+
+        self._tried[session.id] = session.updated_at
+        cwd = ""
+        if session.transcript is not None:
+            with contextlib.suppress(OSError, MendableError):
+                cwd = first_cwd(session.transcript)
+        if not cwd or not same_directory(session.directory, cwd):
+            return False
+        with self._lock:
+            kept = self._all()
+            self._add_path(kept, session.directory, cwd)
+            before = kept.sessions.get(session.id, _NOTHING)
+            kept.sessions[session.id] = _Told(before.title, before.at, cwd)
+        return True
 
     def learn(self, name: str, transcripts: Iterable[Path]) -> tuple[str, ...]:
         """Read the beginnings of the newest transcripts, and keep what they say of their directory."""
@@ -176,27 +258,45 @@ class Known:
                 self.note(name, session_head(transcript).cwd)
         return self.paths(name)
 
-    def note(self, name: str, cwd: str, session_id: str = "", title: str = "", updated_at: int = 0) -> None:
-        """Keep what a transcript in a directory was found to say."""
+    def note(self, name: str, cwd: str, session_id: str = "", title: str = "", updated_at: int = 0) -> bool:
+        """Keep what a transcript in a directory was found to say. Whether its title or its working directory
+        was not known before; that the transcript changed is not enough."""
         with self._lock:
             kept = self._all()
-            known = kept.paths.get(name, ())
-            new_path = bool(cwd) and cwd not in known and same_directory(name, cwd)
-            if new_path:
-                kept.paths[name] = (*known, cwd)
-            new_title = bool(session_id) and kept.titles.get(session_id) != (title, updated_at)
+            new_path = same_directory(name, cwd) and self._add_path(kept, name, cwd)
+            told = _Told(title, updated_at, cwd)
+            before = kept.sessions.get(session_id, _NOTHING)
+            new_title = bool(session_id) and kept.sessions.get(session_id) != told
             if new_title:
-                kept.titles.pop(session_id, None)
-                kept.titles[session_id] = (title, updated_at)
+                kept.sessions.pop(session_id, None)
+                kept.sessions[session_id] = told
             # Thousands of titles are read in a row; those of the last moment are read again another time.
             if new_path or (new_title and time.monotonic() - self._saved_at >= _SAVE_EVERY_S):
                 self._save(kept)
+        return new_path or (new_title and (before.title, before.cwd) != (title, cwd))
+
+    def keep(self) -> None:
+        """Write what was learned to the cache, the titles of the last moment included."""
+        with self._lock:
+            self._save(self._all())
+
+    @staticmethod
+    def _add_path(kept: _Kept, name: str, cwd: str) -> bool:
+        """Whether this working directory is new; it is one of `name` already proven."""
+        known = kept.paths.get(name, ())
+        if not cwd or cwd in known:
+            return False
+        kept.paths[name] = (*known, cwd)
+        return True
 
     def _save(self, kept: _Kept) -> None:
         if self._file is None:
             return
         self._saved_at = time.monotonic()
-        titles = dict(list(kept.titles.items())[-_MOST_TITLES:])
+        titles = {
+            session_id: [told.title, told.at, told.cwd]
+            for session_id, told in list(kept.sessions.items())[-_MOST_TITLES:]
+        }
         data = json.dumps({"paths": kept.paths, "titles": titles}, indent=0).encode()
         with contextlib.suppress(OSError, MendableError):  # it is learned again
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

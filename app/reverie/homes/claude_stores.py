@@ -9,29 +9,41 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from reverie.errors import Unavailable
-from reverie.homes.claude_names import DIRECTORY, LONGEST, MOST_SCANNED, SESSION, existing_directory
-from reverie.homes.claude_places import Machine, MemorySettings, canonical_root, memory_base, memory_settings
+from reverie.homes.claude_names import (
+    DIRECTORY,
+    LONGEST,
+    MOST_SCANNED,
+    SESSION,
+    TEMPORARY,
+    existing_directory,
+)
+from reverie.homes.claude_places import Checkouts, Machine
 from reverie.homes.claude_projects import NOTES, Known
+from reverie.homes.claude_settings import MemorySettings, memory_base, memory_settings
 from reverie.homes.reading import directory_names, is_directory
 from reverie.homes.scopes import ProjectGap, Scope, ScopeRoot, ScopeUnavailable
+
+_NOTES = "For session notes; Claude Code of today does not read them."
 
 
 class ClaudeStores:
     """The scope roots of one home. A project is called as `ClaudeHome` calls it: by its directory, or by its
     directory in `projects/` where that is all that is known."""
 
-    def __init__(self, config: Path, machine: Machine, known: Known) -> None:
+    def __init__(self, config: Path, machine: Machine, known: Known, checkouts: Checkouts) -> None:
         self.projects = config / "projects"
         self._root = config
         self._machine = machine
         self._known = known
+        self._checkouts = checkouts
 
     def global_root(self) -> ScopeRoot:
         """The memories of sub-agents, which every project sees."""
-        return ScopeRoot(Scope.GLOBAL, "global", self._root / "agent-memory", "global:")
+        return ScopeRoot(Scope.GLOBAL, "global", self._root / "agent-memory", "global:", without=TEMPORARY)
 
     def memory_base(self) -> Path:
         """Below which directory the memories of projects lie, unless a project's settings say otherwise."""
@@ -40,23 +52,36 @@ class ClaudeStores:
     def memory_root(self, name: str) -> ScopeRoot:
         """The memory of the project with this directory name; it need not exist."""
         key = f"project/{name}"
-        return ScopeRoot(
-            Scope.PROJECT, key, self.memory_base() / name / "memory", f"{key}:", newest=MOST_SCANNED
-        )
+        directory = self.memory_base() / name / "memory"
+        return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, without=TEMPORARY)
 
     def notes_root(self, place: str, session_id: str) -> ScopeRoot:
         """The notes of one session in the project directory `place`."""
         key = f"workspace/{session_id}"
         directory = self.projects / place / session_id / NOTES
-        return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True)
+        return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True, empty=_NOTES)
 
-    def memory_of(self, project_path: str) -> ScopeRoot:
-        """The memory of a working directory: that of its checkout, or where its settings put it."""
+    def memory_of(self, project_path: str, cwd: str | None = None) -> ScopeRoot:
+        """The memory of a project: that of its checkout, or where the settings put it. `cwd`: the working
+        directory whose settings count, where it is not the checkout itself."""
         checkout = self.checkout(project_path)
         if checkout is None:
             return self.memory_root(Path(project_path).name)
-        moved = memory_settings(self._root, checkout, self._machine).directory
+        moved = self.settings_of(cwd or checkout).directory
         return self.memory_root(self.directory_of(checkout)) if moved is None else _moved_root(moved)
+
+    def settings_of(self, cwd: str | None) -> MemorySettings:
+        """The settings of a working directory (None: those for any). Those in the project itself move its
+        memory only if this home has worked there: whoever names any other directory does not choose what
+        Reverie reads."""
+        found = memory_settings(self._root, cwd, self._machine)
+        if found.by_project and cwd not in self._working_directories():
+            return replace(memory_settings(self._root, None, self._machine), off=found.off)
+        return found
+
+    def root_of(self, cwd: str) -> str:
+        """The checkout of a working directory, also of a worktree that was removed."""
+        return self._checkouts.root(cwd)
 
     def has_memory(self, name: str) -> bool:
         """Whether the memory with this directory name is there."""
@@ -84,10 +109,17 @@ class ClaudeStores:
         return tuple(dict.fromkeys(each.refused for each in self._settings() if each.refused))
 
     def _settings(self) -> Iterator[MemorySettings]:
-        checkouts: dict[str | None, None] = {None: None}
+        found: tuple[str | None, ...] = (None, *self._working_directories())
+        return (memory_settings(self._root, each, self._machine) for each in found)
+
+    def _working_directories(self) -> tuple[str, ...]:
+        """Every working directory that is known, and their checkouts."""
+        found: dict[str, None] = {}
         for name in directory_names(self.projects, []):
-            checkouts.update((canonical_root(path), None) for path in self._known.paths(name))
-        return (memory_settings(self._root, each, self._machine) for each in checkouts)
+            for path in self._known.paths(name):
+                found[self.root_of(path)] = None
+                found[path] = None
+        return tuple(found)
 
     def store(self, key: str) -> ScopeRoot:
         """The root with this key, as `ScopeRoot.key` has it. Raises `Unavailable`."""
@@ -115,7 +147,7 @@ class ClaudeStores:
 def _moved_root(directory: Path) -> ScopeRoot:
     # No name in `projects/` begins so; the path itself may be too long for a name.
     key = f"project/@{hashlib.sha256(str(directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
-    return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED)
+    return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, without=TEMPORARY)
 
 
 def nothing_chosen(scope: Scope, gap: ProjectGap | None, what: str) -> ScopeUnavailable:

@@ -1,7 +1,9 @@
 """The home of Codex CLI: `~/.codex` (formats/codex.md).
 
-All generations of its memory side by side, since nobody migrates: buckets per working directory (64 hex
-digits, later 16) are projects, everything else in `memories/` is global. A bucket's name cannot be turned
+The store of the version in use (`codex_store`), `memories/` or `memories_v2/`, is global; the other version
+is shown and never written. Which of its memories belong to a project, their own lines say (`codex_projects`).
+Older generations may lie in `memories/`, since nobody migrates: buckets per working directory (64 hex digits,
+later 16) are projects, read-only in homes of today. A bucket's name cannot be turned
 back: its directory is told by the trace files in it, or found among the directories that are known otherwise.
 Where both kinds of bucket stand for one directory, the older kind is the project and the newer a project of
 its own, named by its directory. Threads are transcripts to open, not workspaces.
@@ -14,21 +16,48 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from reverie.errors import Unavailable
-from reverie.homes.agents import AgentJob, DreamWishes, StatusLine
+from reverie.errors import StoreError, Unavailable
+from reverie.homes import codex_store
+from reverie.homes.agents import AgentCheck, AgentJob, DreamWishes, ModelService, StatusLine, WriteLock
 from reverie.homes.codex_database import database_places
-from reverie.homes.codex_jobs import jobs_of, read_memory_books, status_lines
+from reverie.homes.codex_jobs import MemoryBooks, jobs_of, read_memory_books, status_lines
 from reverie.homes.codex_names import BUCKET, KIND, USER_BUCKET, bucket_of, database_names, normalised_cwd
+from reverie.homes.codex_prompt import project_companions, was_reset
 from reverie.homes.codex_siblings import sibling_names, siblings
-from reverie.homes.codex_threads import Books, Thread, read_books, source_of, threads
+from reverie.homes.codex_threads import (
+    Books,
+    Thread,
+    read_books,
+    rollout_finder,
+    source_of,
+    threads,
+)
+from reverie.homes.known_layouts import (
+    CODEX_MEMORIES,
+    codex_databases,
+    codex_memories,
+    codex_root,
+    refusals,
+)
 from reverie.homes.listing import Companion, HomeContents, Project, Source, WatchedPlace
 from reverie.homes.plain import PlainHome, no_workspace
 from reverie.homes.reading import directory_names, file_names, is_directory, is_file, read_regular
-from reverie.homes.scopes import Caps, FileRule, ProjectGap, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.scopes import (
+    Caps,
+    FileRole,
+    FileRule,
+    ProjectGap,
+    Refusal,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+)
 from reverie.transcripts.reading import ReadableTranscript
 
 CAPS = Caps(
@@ -37,9 +66,11 @@ CAPS = Caps(
     description_chars=200,
     description_prefix_bytes=4096,
     view_depth=3,
+    descriptions=False,
 )
 """The agent has no caps of this kind; these keep one huge file from being taken for a note."""
 
+EXTRACTION_FAILED = "extraction failed"
 _HEADER_BYTES = 4096
 _TRACES_LOOKED_AT = 50
 _ROLLOUTS_LOOKED_AT = 500
@@ -47,11 +78,9 @@ _HEAD_CHANGES_BYTES = 1 << 16
 _CONFIG_BYTES = 4 << 20
 _INSTRUCTIONS = ("AGENTS.md", "AGENTS.override.md")
 _FROM_ROLLOUTS = "Codex writes this file from the rollouts again and again; a change would be lost."
+_RESET = "It was reset: all memories are deleted. Codex starts over; the old ones are in the history."
 _ANEW = "Each consolidation makes this anew: what is changed here stays in the history only."
-_FROM_DATABASE = "Codex writes this file from its database before each consolidation; a change would be lost."
-_TRANSIENT = "Codex keeps this file for itself while it consolidates."
-_BASELINE = "Codex keeps here what its memories were at the last consolidation, to see what people changed."
-_MANIFEST = "Codex keeps the books of an extension in this file."
+_OF_FEBRUARY = "Codex of today does not read memories per working directory; they are only shown."
 
 
 class CodexHome(PlainHome):
@@ -77,7 +106,8 @@ class CodexHome(PlainHome):
     def contents(self) -> HomeContents:
         self._require_available()
         problems: list[str] = []
-        known_cwds = self._known_cwds(problems)
+        books = read_books(self._root, self._cache, self._sqlite_home)
+        known_cwds = self._known_cwds(books, problems)
         owners = self._owners(known_cwds, problems)
         projects = [
             Project(path, _name(path, bucket), ())
@@ -85,6 +115,10 @@ class CodexHome(PlainHome):
         ]
         known = set(owners.values())
         projects += [Project(cwd, _name(cwd, ""), ()) for cwd in known_cwds if cwd not in known]
+        projects = [
+            project._replace(name=_named(books.project_roots.get(project.path, ""), project.name))
+            for project in projects
+        ]
         self._require_available()
         return HomeContents(tuple(projects), (), tuple(dict.fromkeys(problems)))
 
@@ -101,6 +135,14 @@ class CodexHome(PlainHome):
         if scope is Scope.GLOBAL:
             return self._global_root()
         if scope is Scope.WORKSPACE:
+            if self.extracts_to_notes:
+                raise ScopeUnavailable(
+                    scope,
+                    None,
+                    "There is no workspace memory here.",
+                    cause="Codex keeps one memory for all projects, none per session.",
+                    permanent=True,
+                )
             raise no_workspace("Codex")
         if context.store:
             return self._project_root(context.store.removeprefix("project/"))
@@ -111,24 +153,46 @@ class CodexHome(PlainHome):
                 "There is no project memory here.",
                 cause="No project is chosen.",
                 next_step="Choose a project.",
+                permanent=self.extracts_to_notes,
             )
         return self._project_root(self._bucket(context.project_path))
 
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
         self._require_available()
-        found = [self._global_root()] if is_directory(self._memories) else []
-        found += [self._project_root(bucket) for bucket in self._buckets([])]
+        root = self._global_root()
+        found = [root] if is_directory(root.directory) else []
+        found += [self._bucket_root(bucket) for bucket in self._buckets([])]
         self._require_available()
         return tuple(found)
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
+        from reverie.homes.codex_projects import project_files
+
         first, *others = (self._root / name for name in _INSTRUCTIONS)
         found = [Companion(Scope.GLOBAL, first, first.name, is_file(first))]
         found += [Companion(Scope.GLOBAL, path, path.name, True) for path in others if is_file(path)]
-        return (*found, *siblings(self._root))
+        found += project_companions(self._root, context.project_path)
+        if context.project_path:
+            found += project_files(self._global_root().directory, context.project_path)
+        used = codex_store.version_in_use(self._root)
+        other = codex_store.DIRECTORIES[used.other]
+        why = {other: codex_store.why_read_only(self._root, used.other)}
+        return (*found, *siblings(self._root, codex_store.DIRECTORIES[used.name], why))
+
+    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
+        if root is not None and not root.read_only:
+            # A root from a journal (undo, recovery) does not say whether it may be written today.
+            root = replace(root, read_only=self._why_read_only(root))
+        refused = super().write_refusals(root)
+        if root is None:
+            return refused  # instructions are no part of the memories
+        found = (*codex_memories(self._root), *codex_databases(self._root, self._cache, self._sqlite_home))
+        return (*refused, *refusals(CODEX_MEMORIES, found), *refusals(root.key, codex_root(root.directory)))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Sheet sections 2 and 3: what phase one makes is made anew; the rest is for editing."""
+        """Sheet sections 2, 3 and 10: what phase one makes is made anew; the rest is for editing."""
+        if root.read_only:
+            return FileRule("read-only", root.read_only)
         first, _, below = rel.partition("/")
         of_user = root.scope is Scope.GLOBAL and rel.startswith(f"{USER_BUCKET}/memory/")
         if of_user:  # a bucket of the second generation, of no directory
@@ -140,31 +204,72 @@ class CodexHome(PlainHome):
             if rel in ("MEMORY.md", "consolidated.md") or first == "skills":
                 return FileRule("editable", _ANEW)
             return FileRule()
-        if first.lower() == ".git":
-            return FileRule("read-only", _BASELINE)
-        if first == "rollout_summaries":
-            return FileRule("generated", _FROM_ROLLOUTS)
-        if rel == "raw_memories.md":
-            return FileRule("generated", _FROM_DATABASE)
-        if rel == "phase2_workspace_diff.md":
-            return FileRule("generated", _TRANSIENT)
-        if first == "extensions" and below.endswith("/manifest.json"):
-            return FileRule("read-only", _MANIFEST)
-        return FileRule()
+        return codex_store.file_rule(self._version(root), rel)
+
+    def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
+        return "memory" if root.scope is Scope.PROJECT else codex_store.file_role(rel)
+
+    def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
+        version = codex_store.version_of(self._root, root.directory)
+        if version is not None and root.scope is Scope.GLOBAL:
+            if why := codex_store.why_read_only(self._root, version):
+                raise StoreError(f"{rel} was not changed.", cause=why, reason="read-only")
+            if version == "v2" or self._is_of_today():
+                codex_store.refuse_content(version, rel, before, after)
+
+    def write_lock(self, root: ScopeRoot) -> WriteLock | None:
+        version = codex_store.version_of(self._root, root.directory)
+        if version is None or not is_directory(self._root / codex_store.DIRECTORIES[version]):
+            return None
+        if version == "v1" and not self._is_of_today():
+            return None  # the first generations had none, and nothing of theirs is made anew
+        return WriteLock(self._root / codex_store.LOCKS[version], "Codex")
+
+    @property
+    def extracts_to_notes(self) -> bool:
+        """Whether what an extraction finds goes into notes to Codex. The layout per working directory is for
+        homes of the first generation only: Codex of today never reads it."""
+        return codex_store.version_in_use(self._root).name == "v2" or self._is_of_today()
+
+    def extracted_at(self) -> Mapping[str, int]:
+        """How new each thread was (UTC ms) when Codex itself extracted its memory, by its id. Its books hold
+        whole seconds: the end of each counts."""
+        return {thread_id: at + 999 for thread_id, at in self._memory_books().outputs.items()}
+
+    def note_path(self, title: str, at_ms: int, source: str = "") -> str:
+        return codex_store.note_path(title, at_ms, source)
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        books, now_ms = read_memory_books(self._root, self._cache, self._sqlite_home), int(self._now() * 1000)
+        books, now_ms = self._memory_books(), int(self._now() * 1000)
         cwd = context.project_path or ""
-        return status_lines(books, jobs_of(books, self._threads(), now_ms), cwd, now_ms)
+        lines = status_lines(books, jobs_of(books, self._threads(), now_ms), cwd, now_ms)
+        return (
+            (StatusLine(Scope.GLOBAL, "Codex memory", _RESET, "warn"), *lines)
+            if was_reset(self._root)
+            else lines
+        )
 
     def agent_jobs(self) -> tuple[AgentJob, ...]:
-        books = read_memory_books(self._root, self._cache, self._sqlite_home)
+        books = self._memory_books()
         return jobs_of(books, self._threads(), int(self._now() * 1000))
+
+    def checks(self) -> tuple[AgentCheck, ...]:
+        from reverie.files.kernel_locks import is_held
+        from reverie.homes.codex_doctor import CodexFacts, checks
+
+        books, threads, now_ms = self._memory_books(), self._threads(), int(self._now() * 1000)
+        jobs = jobs_of(books, threads, now_ms)
+        return checks(CodexFacts(self._root, now_ms, threads, books, jobs, is_held))
 
     def dream_wishes(self, workspace_id: str | None) -> DreamWishes:
         from reverie.homes.codex_models import extraction_model
 
         return DreamWishes(extraction_model(self._root))
+
+    def model_services(self) -> tuple[ModelService, ...]:
+        from reverie.homes.codex_models import model_services
+
+        return model_services(self._root)
 
     def threads(self) -> tuple[Thread, ...]:
         """Every thread, those of sub-agents too."""
@@ -174,14 +279,17 @@ class CodexHome(PlainHome):
     def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
         found = (source_of(thread) for thread in self.threads() if not thread.subagent)
         wanted = None if project_path is None else {project_path, normalised_cwd(project_path)}
+        failed = {job.source_id for job in self.agent_jobs() if job.state == "failed" and job.source_id}
         return tuple(
-            source for source in found if source and (wanted is None or source.project_path in wanted)
+            _failed(source) if source.id.lower() in failed else source
+            for source in found
+            if source and (wanted is None or source.project_path in wanted)
         )
 
     def open_source(self, source: Source) -> ReadableTranscript:
         from reverie.transcripts.codex_reading import CodexReadable
 
-        return CodexReadable(source.path)
+        return CodexReadable(source.path, rollout_finder(self._root))
 
     def source_title(self, source: Source) -> str:
         return source.title or self.source_told(source).title
@@ -201,13 +309,17 @@ class CodexHome(PlainHome):
         )
 
     def watched(self) -> tuple[WatchedPlace, ...]:
-        beside = sibling_names(self._root)
-        known = (*_INSTRUCTIONS, "memories", "sqlite", "session_index.jsonl", "memories_extensions", *beside)
+        used = codex_store.DIRECTORIES[codex_store.version_in_use(self._root).name]
+        beside = sibling_names(self._root, used)
+        stores = codex_store.DIRECTORIES.values()
+        names = ("config.toml", "sqlite", "session_index.jsonl", "memories_extensions")
+        known = (*_INSTRUCTIONS, *stores, *names, *beside)
         elsewhere = (place for place in database_places(self._root, self._sqlite_home) if place != self._root)
         return (
             WatchedPlace(self._root, (*known, *database_names(self._root))),
             *(WatchedPlace(place, database_names(place)) for place in elsewhere if is_directory(place)),
             WatchedPlace(self._memories),
+            WatchedPlace(self._root / codex_store.DIRECTORIES["v2"]),
             *(WatchedPlace(self._root / name) for name in beside),
         )
 
@@ -217,16 +329,77 @@ class CodexHome(PlainHome):
     def _memories(self) -> Path:
         return self._root / "memories"
 
+    def _memory_books(self) -> MemoryBooks:
+        version = codex_store.version_in_use(self._root).name
+        return read_memory_books(self._root, self._cache, self._sqlite_home, version)
+
+    def _is_of_today(self) -> bool:
+        return codex_store.is_of_today(self._root, database_places(self._root, self._sqlite_home))
+
+    def _version(self, root: ScopeRoot) -> codex_store.Version:
+        return codex_store.version_of(self._root, root.directory) or "v1"
+
     def _global_root(self) -> ScopeRoot:
-        return ScopeRoot(Scope.GLOBAL, "global", self._memories, "global:", without=BUCKET.pattern)
+        """The store of the version in use. Each version has a key of its own, so that the history of one is
+        never put into the other."""
+        version = codex_store.version_in_use(self._root).name
+        directory = self._root / codex_store.DIRECTORIES[version]
+        why = codex_store.why_read_only(self._root, version)
+        if version == "v2":
+            return ScopeRoot(
+                Scope.GLOBAL,
+                "global/v2",
+                directory,
+                "global/v2:",
+                read_only=why,
+                headed=codex_store.SUMMARIES,
+            )
+        return ScopeRoot(
+            Scope.GLOBAL,
+            "global",
+            directory,
+            "global:",
+            BUCKET.pattern,
+            read_only=why,
+            headed=codex_store.SUMMARIES,
+        )
+
+    def _why_read_only(self, root: ScopeRoot) -> str:
+        """Why nothing may be written into a root as the home is now; empty where it may."""
+        version = codex_store.version_of(self._root, root.directory)
+        if version is None:
+            return ""
+        why = codex_store.why_read_only(self._root, version)
+        if not why and root.scope is Scope.PROJECT:
+            return self._bucket_root(root.key.removeprefix("project/")).read_only
+        return why
 
     def _project_root(self, bucket: str) -> ScopeRoot:
+        """A bucket of the first generations; those that are not there are not made any more by a Codex of
+        today, nor by Reverie."""
+        root = self._bucket_root(bucket)
+        if root.read_only == _OF_FEBRUARY and not is_directory(root.directory):
+            raise ScopeUnavailable(
+                Scope.PROJECT,
+                None,
+                "Codex keeps no memory of its own for this project.",
+                cause="Codex keeps one memory for all projects.",
+                next_step="Look under Global; the files about this project are listed here.",
+                permanent=True,
+            )
+        return root
+
+    def _bucket_root(self, bucket: str) -> ScopeRoot:
         if not BUCKET.fullmatch(bucket):
             raise Unavailable(
                 f"{bucket} is no memory of Codex.", cause="Its name is not one that Codex gives."
             )
-        key = f"project/{bucket}"
-        return ScopeRoot(Scope.PROJECT, key, self._memories / bucket / "memory", f"{key}:")
+        key, why = f"project/{bucket}", ""
+        if self._is_of_today():
+            why = _OF_FEBRUARY
+        elif not is_directory(self._memories):
+            why = codex_store.NO_STORE
+        return ScopeRoot(Scope.PROJECT, key, self._memories / bucket / "memory", f"{key}:", read_only=why)
 
     def _bucket(self, project_path: str) -> str:
         """The bucket of a working directory, or the one that is named by its own directory."""
@@ -277,13 +450,13 @@ class CodexHome(PlainHome):
                 return cwd
         return None
 
-    def _known_cwds(self, problems: list[str]) -> tuple[str, ...]:
+    def _known_cwds(self, books: Books, problems: list[str]) -> tuple[str, ...]:
         """Directories that the books and the settings of the agent name; without books, the rollouts."""
-        books = read_books(self._root, self._cache, self._sqlite_home)
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
         if not books.threads:
             named += self._cwds_of_rollouts(books)
+        named += books.project_roots
         named += _trusted_projects(self._root / "config.toml", problems)
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
 
@@ -350,6 +523,16 @@ def _trusted_projects(config: Path, problems: list[str]) -> Iterable[str]:
         return ()
     projects = data.get("projects")
     return tuple(projects) if isinstance(projects, dict) else ()
+
+
+def _failed(source: Source) -> Source:
+    """A transcript of which Codex could not extract a memory."""
+    return source._replace(state=", ".join(part for part in (source.state, EXTRACTION_FAILED) if part))
+
+
+def _named(given: str, directory: str) -> str:
+    """A name that a person gave a project, with its directory, which says which repository it is."""
+    return directory if given in ("", directory) else f"{given} ({directory})"
 
 
 def _name(path: str, bucket: str) -> str:

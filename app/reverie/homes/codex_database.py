@@ -28,9 +28,12 @@ def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None
     return _newest(home, STATE_DATABASES, cache, elsewhere)
 
 
-def memory_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
-    """The database of memory jobs; early versions kept those in the state database."""
-    return _newest(home, MEMORY_DATABASES, cache, elsewhere)
+def memory_database(
+    home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
+) -> Database | None:
+    """The database of memory jobs, of one version of the memory; early programs kept those in the state
+    database."""
+    return _newest(home, MEMORY_DATABASES[version], cache, elsewhere)
 
 
 def database_places(home: Path, elsewhere: Path | None = None) -> tuple[Path, ...]:

@@ -35,7 +35,7 @@ _JOB_COLUMNS = (
     "kind", "job_key", "status", "worker_id", "started_at", "finished_at", "lease_until", "retry_at",
     "retry_remaining", "last_error",
 )  # fmt: skip
-_OUTPUT_COLUMNS = ("thread_id", "source_updated_at", "generated_at", "selected_for_phase2")
+_OUTPUT_COLUMNS = ("thread_id", "source_updated_at", "generated_at", "selected_for_phase2", "usage_count")
 _OLD_COLUMNS = ("thread_id", "updated_at", "invalidated_at")
 _LOCK_COLUMNS = ("cwd", "working_thread_id", "updated_at")
 
@@ -52,13 +52,17 @@ class MemoryBooks:
     locks: tuple[Row, ...] = ()
     there: bool = False
     problems: list[str] = field(default_factory=list)
+    usage: dict[str, int] = field(default_factory=dict)
+    """How often answers cited each thread's memory."""
 
 
-def read_memory_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> MemoryBooks:
-    """From both databases; what the newer one says counts. `elsewhere`: see
+def read_memory_books(
+    home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
+) -> MemoryBooks:
+    """From the databases of threads and of one memory version; what the latter says counts. `elsewhere`: see
     `codex_database.database_places`."""
     books = MemoryBooks()
-    databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere)]
+    databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere, version)]
     for database in databases:
         if database is None:
             continue
@@ -211,6 +215,8 @@ def _take_outputs(books: MemoryBooks, rows: Iterable[Row], column: str) -> None:
         thread_id, at = row.get("thread_id"), _ms(row.get(column))
         if isinstance(thread_id, str) and at is not None:
             books.outputs[thread_id.lower()] = at
+            count = row.get("usage_count")
+            books.usage[thread_id.lower()] = count if isinstance(count, int) else 0
 
 
 def _ms(value: Any) -> int | None:

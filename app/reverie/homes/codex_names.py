@@ -20,10 +20,14 @@ BUCKET = re.compile(r"[0-9a-f]{64}|[0-9a-f]{16}")
 generation, 16 in the one after it."""
 USER_BUCKET = "user"
 STATE_DATABASES = re.compile(r"state(?:_(\d+))?\.sqlite")
-MEMORY_DATABASES = re.compile(r"memories(?:_(\d+))?\.sqlite")
+MEMORY_DATABASES: Mapping[str, re.Pattern[str]] = {
+    "v1": re.compile(r"memories(?:_(\d+))?\.sqlite"),
+    "v2": re.compile(r"memories_v2(?:_(\d+))?\.sqlite"),
+}
+"""The database of memory jobs, by the version of the memory that it is about."""
 _WINDOWS_DRIVE = re.compile(r"/mnt/[A-Za-z](?:/|$)")
 _YEAR = re.compile(r"\d{4}")
-_OWN_NAMES = ("session_index.jsonl", "archived_sessions", "memories_extensions")
+_OWN_NAMES = ("session_index.jsonl", "archived_sessions", "memories_extensions", "memories_v2.lock")
 _MEMORY_NAMES = ("raw_memories.md", "rollout_summaries", "memory_summary.md")
 
 
@@ -89,7 +93,7 @@ def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, .
 
 def detect(root: Path) -> bool:
     """Whether a directory is a home of this agent, judged by what only this agent keeps in one."""
-    if any((root / name).exists() for name in _OWN_NAMES):
+    if any(_is_there(root / name) for name in _OWN_NAMES):
         return True
     for directory in (root, root / "sqlite"):
         if any(STATE_DATABASES.fullmatch(name) for name in _names(directory)):
@@ -99,7 +103,7 @@ def detect(root: Path) -> bool:
     memories = root / "memories"
     if any(BUCKET.fullmatch(name) and is_directory(memories / name / "memory") for name in _names(memories)):
         return True
-    if any((memories / name).exists() for name in _MEMORY_NAMES):
+    if any(_is_there(store / name) for store in (memories, root / "memories_v2") for name in _MEMORY_NAMES):
         return True
     # Credentials are never opened; that they are there says whose home it is.
     return is_file(root / "config.toml") and any(is_file(root / n) for n in ("auth.json", "history.jsonl"))
@@ -108,13 +112,15 @@ def detect(root: Path) -> bool:
 def database_names(directory: Path) -> tuple[str, ...]:
     """The files that change when the agent writes in its books of threads and jobs: of those in a directory,
     and of those the newest generation has."""
-    there = {"state_5.sqlite", "memories_1.sqlite"}
-    there |= {
-        name
-        for name in _names(directory)
-        if STATE_DATABASES.fullmatch(name) or MEMORY_DATABASES.fullmatch(name)
-    }
+    there = {"state_5.sqlite", "memories_1.sqlite", "memories_v2_1.sqlite"}
+    patterns = (STATE_DATABASES, *MEMORY_DATABASES.values())
+    there |= {name for name in _names(directory) if any(each.fullmatch(name) for each in patterns)}
     return tuple(sorted(each for name in there for each in (name, f"{name}-wal")))
+
+
+def _is_there(path: Path) -> bool:
+    # Unlike `Path.exists`, which raises for a directory that may not be entered.
+    return os.path.exists(path)  # noqa: PTH110
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -1,19 +1,20 @@
-"""Memories of Codex beside `memories/`: directories of a generation that Reverie does not know, or of before
-(formats/codex.md section 4, last line).
+"""Memories of Codex beside the version in use: the other version, and directories of a generation that
+Reverie does not know, or of before (formats/codex.md sections 4 and 10.1).
 
-Nobody knows what the agent does with these, so their files are shown and never written. Bounded, since such a
-directory may hold anything; links are not followed. Threading, failure: as `homes.base` says; what cannot be
-listed is left out.
+Codex does not read them, or nobody knows what it does with them, so their files are shown and never written.
+Bounded, since such a directory may hold anything; links are not followed. Threading, failure: as `homes.base`
+says; what cannot be listed is left out.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
+from reverie.homes.codex_names import BUCKET
 from reverie.homes.listing import Companion
 from reverie.homes.reading import entries_in
 from reverie.homes.scopes import Scope
@@ -25,16 +26,18 @@ _MOST_ENTRIES = 2_000
 _DEPTH = 4
 _MEMORY_LIKE = re.compile(r"memor(?:y|ies)", re.IGNORECASE)
 _TEXTS = (".md", ".txt", ".json", ".jsonl", ".toml", ".yaml", ".yml")
-_SECRET = re.compile(r"auth|credential|secret|token", re.IGNORECASE)
+_CREDENTIALS = frozenset({"auth.json", "credentials.json"})
+"""Files that are never opened. Others may have any name: a note on secrets is a note."""
 READ_ONLY = "Reverie does not know this kind of Codex memory: it is only shown, never changed."
 
 
-def sibling_names(home: Path) -> tuple[str, ...]:
-    """The directories in a home that look like memories and are none that Reverie knows, in order."""
+def sibling_names(home: Path, used: str) -> tuple[str, ...]:
+    """The directories in a home that look like memories, in order. `used`: the one that Codex uses, which is
+    none of them."""
     found = [
         entry.name
         for entry in entries_in(home)
-        if entry.name != "memories"
+        if entry.name != used
         and not entry.name.startswith(".")
         and _MEMORY_LIKE.search(entry.name)
         and _is(entry, directory=True)
@@ -42,26 +45,34 @@ def sibling_names(home: Path) -> tuple[str, ...]:
     return tuple(sorted(found)[:MOST_DIRECTORIES])
 
 
-def siblings(home: Path) -> tuple[Companion, ...]:
-    """Their files, each to be read only."""
-    paths = (path for name in sibling_names(home) for path in _texts(home / name, _DEPTH, [_MOST_ENTRIES]))
+def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, ...]:
+    """Their files, each to be read only. `why`: the reason for directories that Reverie knows, by name."""
+    names = sibling_names(home, used)
+    paths = (
+        (path, why.get(name, READ_ONLY))
+        for name in names
+        for path in _texts(home / name, _DEPTH, [_MOST_ENTRIES], skip=BUCKET if name == "memories" else None)
+    )
     return tuple(
-        Companion(Scope.GLOBAL, path, path.relative_to(home).as_posix(), True, READ_ONLY, read_only=READ_ONLY)
-        for path in islice(paths, MOST_FILES)
+        Companion(Scope.GLOBAL, path, path.relative_to(home).as_posix(), True, reason, read_only=reason)
+        for path, reason in islice(paths, MOST_FILES)
     )
 
 
-def _texts(directory: Path, depth: int, room: list[int]) -> Iterator[Path]:
-    """Files before directories, by name; `room` counts down the entries that may still be looked at."""
+def _texts(
+    directory: Path, depth: int, room: list[int], skip: re.Pattern[str] | None = None
+) -> Iterator[Path]:
+    """Files before directories, by name; `room` counts down the entries that may still be looked at. `skip`:
+    directories of these names are shown elsewhere."""
     entries = sorted(islice(entries_in(directory), room[0]), key=lambda entry: entry.name)
     room[0] -= len(entries)
     entries = [entry for entry in entries if not entry.name.startswith(".")]
     for entry in entries:
-        texts = entry.name.lower().endswith(_TEXTS) and not _SECRET.search(entry.name)
+        texts = entry.name.lower().endswith(_TEXTS) and entry.name.lower() not in _CREDENTIALS
         if texts and _is(entry, directory=False):
             yield Path(entry.path)
     for entry in entries:
-        if depth > 1 and _is(entry, directory=True):
+        if depth > 1 and _is(entry, directory=True) and not (skip and skip.fullmatch(entry.name)):
             yield from _texts(Path(entry.path), depth - 1, room)
 
 

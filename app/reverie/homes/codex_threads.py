@@ -1,8 +1,9 @@
 """The threads of a Codex home: rollouts on disk, and what the agent's own books say of them (formats/codex.md
-sections 1, 5 and 6).
+sections 1, 5, 6 and 10).
 
 The books are a cache that may be missing, behind, or name files that were moved: what lies on disk counts,
-and the books only add titles and directories. No rollout is opened. Threading, failure: as `homes.base` says;
+and the books add titles, directories, the names of projects, and which of a reverted thread's files is the
+current one. No rollout is opened. Threading, failure: as `homes.base` says;
 what the books cannot tell is a sentence in `problems`.
 """
 
@@ -18,16 +19,23 @@ from typing import Any
 
 from reverie.errors import Unavailable
 from reverie.homes.codex_database import Row, state_database
+from reverie.homes.database_copy import Database
 from reverie.homes.listing import Source
-from reverie.homes.reading import read_regular
-from reverie.transcripts.codex import thread_id_of
+from reverie.homes.reading import is_file, read_regular
+from reverie.transcripts.codex import Finder, rollout_id_of, thread_id_of
 
 _INDEX_BYTES = 64 << 20
 _MOST_ROLLOUTS = 100_000
 _THREAD_COLUMNS = (
     "id", "rollout_path", "created_at", "updated_at", "source", "cwd", "title", "archived", "memory_mode",
-    "first_user_message", "name", "git_branch",
+    "first_user_message", "name", "git_branch", "preview", "is_pinned", "project_id",
+    "thread_section_id",
 )  # fmt: skip
+_NAME_COLUMNS = ("id", "name")
+_PINNED = "Pinned"
+"""The section that Codex itself makes for pinned threads; `is_pinned` is of versions before it."""
+_ROOT_COLUMNS = ("project_id", "path", "position")
+_MOST_PROJECTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,12 @@ class Thread:
     source: str = ""
     memory_mode: str = ""
     git_branch: str = ""
+    pinned: bool = False
+    """Whether a person pinned it in the agent's own list."""
+    project: str = ""
+    """The name of the project it was put into, or whose root it works in; empty for none."""
+    section: str = ""
+    """The name of the section of the agent's list that it is in, other than that of pinned ones."""
 
 
 @dataclass(slots=True)
@@ -54,6 +68,12 @@ class Books:
 
     threads: Mapping[str, Row] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    projects: Mapping[str, str] = field(default_factory=dict)
+    """The names that people gave to projects, by project id."""
+    sections: Mapping[str, str] = field(default_factory=dict)
+    """The names of the sections of the agent's list, by section id."""
+    project_roots: Mapping[str, str] = field(default_factory=dict)
+    """The name of the project that a directory is a root of."""
 
 
 def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
@@ -64,9 +84,28 @@ def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) ->
         try:
             rows = database.rows("threads", _THREAD_COLUMNS, limit=_MOST_ROLLOUTS)
             books.threads = {str(row["id"]).lower(): row for row in rows if isinstance(row.get("id"), str)}
+            books.projects = _named(database, "projects")
+            books.sections = _named(database, "thread_sections")
+            roots = (
+                database.rows("project_roots", _ROOT_COLUMNS, limit=_MOST_PROJECTS) if books.projects else ()
+            )
+            books.project_roots = {
+                row["path"]: books.projects[row["project_id"]]
+                for row in roots
+                if isinstance(row.get("path"), str) and row.get("project_id") in books.projects
+            }
         except Unavailable as error:
             books.problems.append(str(error))
     return books
+
+
+def _named(database: Database, table: str) -> dict[str, str]:
+    """The names in a table by id; empty where there is no such table."""
+    return {
+        row["id"]: row["name"]
+        for row in database.rows(table, _NAME_COLUMNS, limit=_MOST_PROJECTS)
+        if isinstance(row.get("id"), str) and isinstance(row.get("name"), str) and row["name"].strip()
+    }
 
 
 def threads(home: Path, books: Books) -> tuple[Thread, ...]:
@@ -77,9 +116,9 @@ def threads(home: Path, books: Books) -> tuple[Thread, ...]:
         thread_id = thread_id_of(path)
         if not thread_id:
             continue
+        row = books.threads.get(thread_id, {})
         known = found.get(thread_id)
-        # A plain rollout is preferred to the same one compressed.
-        if known is not None and known.path is not None and known.path.suffix != ".zst":
+        if known is not None and known.path is not None and not _is_newer(path, known.path, row):
             continue
         found[thread_id] = _told(
             Thread(
@@ -89,13 +128,34 @@ def threads(home: Path, books: Books) -> tuple[Thread, ...]:
                 size=status.st_size,
                 archived=archived,
             ),
-            books.threads.get(thread_id, {}),
+            row,
             names,
+            books,
         )
     for thread_id, row in books.threads.items():
         if thread_id not in found:
-            found[thread_id] = _told(Thread(thread_id, None), row, names)
+            found[thread_id] = _told(Thread(thread_id, None), row, names, books)
     return tuple(sorted(found.values(), key=lambda thread: (-(thread.updated_at or 0), thread.id)))
+
+
+def rollout_finder(home: Path) -> Finder:
+    """Finds the file of a rollout by its id. The home is listed when the answer is not known, or out of date:
+    a thread that is archived moves."""
+    known: dict[str, Path] = {}
+
+    def find(rollout: str) -> Path | None:
+        path = known.get(rollout)
+        if path is not None and is_file(path):
+            return path
+        known.clear()
+        for each, _archived, _status in _rollouts(home, []):
+            other = known.get(rollout_id_of(each))
+            # A plain rollout is preferred to the same one compressed.
+            if other is None or other.suffix == ".zst":
+                known[rollout_id_of(each)] = each
+        return known.get(rollout) if rollout else None
+
+    return find
 
 
 def source_of(thread: Thread) -> Source | None:
@@ -105,6 +165,10 @@ def source_of(thread: Thread) -> Source | None:
     state = "sub-agent" if thread.subagent else "archived" if thread.archived else ""
     if thread.memory_mode not in ("", "enabled"):
         state = f"{state}, memory {thread.memory_mode}".removeprefix(", ")
+    if thread.pinned:
+        state = f"{state}, pinned".removeprefix(", ")
+    if thread.section:
+        state = f"{state}, in section “{thread.section}”".removeprefix(", ")
     return Source(
         thread.id,
         "rollout",
@@ -115,15 +179,34 @@ def source_of(thread: Thread) -> Source | None:
         thread.size,
         state,
         thread.archived,
+        project_name=thread.project,
     )
 
 
-def _told(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str]) -> Thread:
+def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
+    """Whether of two files of one thread the first is the one to read: the one that the books call current,
+    else the newest segment; a plain rollout rather than the same one compressed."""
+    current = Path(_text(row.get("rollout_path"))).name.removesuffix(".zst")
+
+    def rank(each: Path) -> tuple[bool, str, bool]:
+        segment = rollout_id_of(each)
+        # Segment ids grow with time; the first file of a thread carries the id of the thread.
+        later = "" if segment == thread_id_of(each) else segment
+        return each.name.removesuffix(".zst") == current, later, each.suffix != ".zst"
+
+    return rank(path) > rank(known)
+
+
+def _told(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str], books: Books) -> Thread:
     updated = row.get("updated_at")
     source = row.get("source")
+    section = books.sections.get(_text(row.get("thread_section_id")), "")
     return replace(
         thread,
-        title=names.get(thread.id) or _text(row.get("name")) or _text(row.get("title")),
+        title=names.get(thread.id)
+        or _text(row.get("name"))
+        or _text(row.get("title"))
+        or _text(row.get("preview")),
         cwd=_text(row.get("cwd")),
         updated_at=thread.updated_at or (updated * 1000 if isinstance(updated, int) else None),
         archived=thread.archived or bool(row.get("archived")),
@@ -131,6 +214,10 @@ def _told(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str]) -> T
         source=_text(source),
         memory_mode=_text(row.get("memory_mode")),
         git_branch=_text(row.get("git_branch")),
+        pinned=row.get("is_pinned") == 1 or section == _PINNED,
+        section="" if section == _PINNED else section,
+        project=books.projects.get(_text(row.get("project_id")))
+        or books.project_roots.get(_text(row.get("cwd")), ""),
     )
 
 

@@ -48,6 +48,11 @@ class Database:
             found = connection.execute(f"SELECT {picked} FROM {_quoted(table)} LIMIT ?", (limit,))
             return tuple(dict(zip(names, row, strict=True)) for row in found)
 
+    def columns(self, table: str) -> frozenset[str]:
+        """The columns of a table; none of a missing one. Raises `Unavailable`."""
+        with self._opened() as connection:
+            return frozenset(row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})"))
+
     def tables(self) -> frozenset[str]:
         """The tables there are. Raises `Unavailable`."""
         with self._opened() as connection:

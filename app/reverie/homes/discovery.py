@@ -4,21 +4,29 @@ Adding an agent is one entry in `KINDS`. A kind is told by structure, never by t
 have a `.mux` of their own, and a home may be anywhere. The environment and the user's home directory are
 arguments; the disk is only looked at.
 
-Threading: blocks on disk. Failure: `Unavailable` for a directory that is no home.
+Each place is asked on its own and has a few seconds to answer, so that one bad home never keeps the good
+ones from being found: one that cannot be entered, or whose disk hangs, is a `TroubledPlace` with the cause.
+
+Threading: blocks on disk, in threads of its own (`files.look.ask_each`). Failure: `Unavailable` for a
+directory that is no home, or cannot be looked at.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from reverie.errors import Unavailable
+from reverie.errors import MendableError, Unavailable, mendable_from_os
+from reverie.files.look import ask_each
 from reverie.homes import claude_names, codex_names, loki_names, mux, mux_location
 from reverie.homes.base import Home
-from reverie.homes.reading import is_directory
+
+ANSWER_S = 3.0
+"""How long a place may take to answer."""
 
 
 class User(NamedTuple):
@@ -48,6 +56,22 @@ class FoundHome(NamedTuple):
     root: Path
     kind: str
     of_project: bool = False
+
+
+class TroubledPlace(NamedTuple):
+    """A place where a home may be that could not be looked at."""
+
+    root: Path
+    error: MendableError
+    silent: bool = False
+    """Its disk does not answer; it may later."""
+
+
+class Found(NamedTuple):
+    """What a search for homes found."""
+
+    homes: tuple[FoundHome, ...]
+    troubled: tuple[TroubledPlace, ...] = ()
 
 
 def _loki_home(root: Path, cache: Path | None, user: User | None) -> Home:
@@ -106,17 +130,124 @@ KINDS: tuple[HomeKind, ...] = (
 def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
     """The homes worth offering, the one each agent would use first; each real directory once. A usual place
     that holds nothing of the agent is left out."""
+    return find_homes(env, home_dir).homes
+
+
+def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S) -> Found:
+    """What `discover` finds, and the places that could not be looked at or gave no answer within
+    `limit_s`."""
+    places = {
+        (kind.kind, root): partial(_ask, kind, root) for kind in KINDS for root in kind.places(env, home_dir)
+    }
+    answers = ask_each(places, limit_s)
+    # Which of several the agent would use first is asked from the disk, too: not from one that hangs.
+    silent = {kind for kind, root in places if (kind, root) not in answers}
+    awake = (kind for kind in KINDS if kind.kind not in silent)
+    first = ask_each({kind.kind: partial(kind.roots, env, home_dir) for kind in awake}, limit_s)
     found: dict[Path, FoundHome] = {}
+    troubled: dict[Path, TroubledPlace] = {}
     for kind in KINDS:
-        for root in kind.roots(env, home_dir):
-            if kind.detect(root):
-                found.setdefault(root.resolve(), FoundHome(root.absolute(), kind.kind))
-    return tuple(found.values())
+        for root in dict.fromkeys((*first.get(kind.kind, ()), *kind.places(env, home_dir))):
+            answer = answers.get((kind.kind, root), _SILENT)
+            if answer is _SILENT:
+                troubled[root] = TroubledPlace(root.absolute(), not_answering(root), silent=True)
+            elif answer.home is not None:
+                found.setdefault(answer.real, answer.home)
+            elif answer.error is not None:
+                troubled.setdefault(root, TroubledPlace(root.absolute(), answer.error))
+    return Found(tuple(found.values()), tuple(troubled.values()))
+
+
+class _Answer(NamedTuple):
+    """What is at a place: a home and its real directory, trouble, or nothing of the agent."""
+
+    home: FoundHome | None = None
+    real: Path = Path()
+    error: MendableError | None = None
+
+
+_SILENT = _Answer()
+
+
+def _ask(kind: HomeKind, root: Path) -> _Answer:
+    try:
+        if not stat.S_ISDIR(os.stat(root).st_mode):  # noqa: PTH116 - follows links, as the agent does
+            return _Answer()
+        if kind.detect(root):
+            return _Answer(FoundHome(root.absolute(), kind.kind), root.resolve())
+        _enter(root)
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(root):  # noqa: PTH114 - never raises
+            return _Answer(error=_link_to_nothing(root))
+    except OSError as error:
+        return _Answer(error=mendable_from_os(error, f"{root} cannot be looked at."))
+    except ValueError:
+        pass  # no path can be named like that
+    return _Answer()
+
+
+def _enter(directory: Path) -> None:
+    """Raises `OSError` where a directory cannot be listed, or what is in it cannot be reached."""
+    with os.scandir(directory):
+        pass
+    os.stat(directory / ".")  # noqa: PTH116 - a path that needs the right to enter
+
+
+def _link_to_nothing(root: Path) -> MendableError:
+    return Unavailable(
+        f"{root} cannot be looked at.",
+        cause="It is a link to a place that is not there.",
+        next_step="Connect the disk or the share it leads to, or remove the link.",
+    )
+
+
+def not_answering(root: Path) -> MendableError:
+    """What is said of a place whose disk hangs."""
+    return Unavailable(
+        f"{root} does not answer.",
+        cause="It lies on a disk or a network share that may be gone.",
+        next_step="Connect it again. The other homes work without it.",
+        reason="not-answering",
+    )
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
     """Where `discover` looks; the disk is not asked."""
     return tuple(dict.fromkeys(place for kind in KINDS for place in kind.places(env, home_dir)))
+
+
+def find_projects(
+    found: Iterable[FoundHome],
+    home_dir: Path,
+    cache: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    limit_s: float = ANSWER_S,
+) -> Found:
+    """The stores that lie in projects: of those that the homes `found` list, and of those in loki-mode's own
+    list; each real directory once. Dearer than `find_homes`: it reads what the homes list. A home that does
+    not list its projects in time is troubled, and so is a project that does not answer."""
+    homes = tuple(found)
+    user = None if env is None else User(env, home_dir)
+    lists: dict[Path, Callable[[], tuple[Path, ...]]] = {
+        home.root: partial(_listed_projects, home, cache, user) for home in homes
+    }
+    index = home_dir / loki_names.STORE
+    lists.setdefault(index, partial(loki_names.indexed_projects, home_dir))
+    listed = ask_each(lists, limit_s)
+    projects = dict.fromkeys(project for paths in listed.values() for project in paths)
+    stores = ask_each({project: partial(_store, project) for project in projects}, limit_s)
+    unique: dict[Path, FoundHome] = {}
+    for answer in stores.values():
+        if answer.home is not None:
+            unique.setdefault(answer.real, answer.home)
+    silent = (
+        *(root for root in lists if root not in listed),
+        *(path for path in projects if path not in stores),
+    )
+    return Found(
+        tuple(unique.values()),
+        tuple(TroubledPlace(path, not_answering(path), silent=True) for path in silent),
+    )
 
 
 def discover_projects(
@@ -125,24 +256,27 @@ def discover_projects(
     cache: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> tuple[FoundHome, ...]:
-    """The stores that lie in projects: of those that the homes `found` list, and of those in loki-mode's own
-    list; each real directory once. Dearer than `discover`: it reads what the homes list."""
-    stores: dict[Path, FoundHome] = {}
-    user = None if env is None else User(env, home_dir)
-    for project in (*_listed_projects(found, cache, user), *loki_names.indexed_projects(home_dir)):
+    """The stores that `find_projects` finds."""
+    return find_projects(found, home_dir, cache, env).homes
+
+
+def _store(project: Path) -> _Answer:
+    try:
         store = loki_names.store_of(project)
         if store is not None:
-            stores.setdefault(store.resolve(), FoundHome(store.absolute(), loki_names.KIND, of_project=True))
-    return tuple(stores.values())
+            return _Answer(FoundHome(store.absolute(), loki_names.KIND, of_project=True), store.resolve())
+    except (OSError, RuntimeError, ValueError):
+        pass  # a project that is gone, or cannot be reached, has no store to offer
+    return _Answer()
 
 
-def _listed_projects(found: Iterable[FoundHome], cache: Path | None, user: User | None) -> Iterator[Path]:
-    kinds = {kind.kind: kind for kind in KINDS}
-    for home in found:
-        with contextlib.suppress(Unavailable):  # said when it is opened itself
-            for project in kinds[home.kind].open(home.root, cache, user).contents().projects:
-                if Path(project.path).is_absolute():
-                    yield Path(project.path)
+def _listed_projects(home: FoundHome, cache: Path | None, user: User | None) -> tuple[Path, ...]:
+    kind = next(kind for kind in KINDS if kind.kind == home.kind)
+    try:
+        listed = kind.open(home.root, cache, user).contents().projects
+    except Unavailable:
+        return ()  # said when it is opened itself
+    return tuple(Path(project.path) for project in listed if Path(project.path).is_absolute())
 
 
 def open_home(path: Path, cache: Path | None = None, user: User | None = None) -> Home:
@@ -150,7 +284,13 @@ def open_home(path: Path, cache: Path | None = None, user: User | None = None) -
     `Unavailable` where there is none."""
     # A later change of the working directory must not move it; links stay as they are written.
     path = path.absolute()
-    if not is_directory(path):
+    try:
+        there = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - follows links
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        there = False
+    except OSError as error:
+        raise mendable_from_os(error, f"{path} cannot be looked at.") from error
+    if not there:
         raise Unavailable(
             f"There is no home at {path}.",
             cause="It is not a directory that can be reached.",
@@ -159,6 +299,10 @@ def open_home(path: Path, cache: Path | None = None, user: User | None = None) -
     for kind in KINDS:
         if kind.detect(path):
             return kind.open(path, cache, user)
+    try:
+        _enter(path)
+    except OSError as error:
+        raise mendable_from_os(error, f"{path} cannot be looked at.") from error
     raise Unavailable(
         f"{path} is not a home that Reverie knows.",
         cause=f"Nothing in it belongs to one of: {', '.join(kind.kind for kind in KINDS)}.",

@@ -15,7 +15,9 @@ from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 
 class Workspace(NamedTuple):
     """One workspace as the home lists it. `project_paths` has 0, 1 or more entries; `bucket` is where it is
-    listed; `sub_project` is the part of the bucket's project it works in."""
+    listed; `sub_project` is the part of the bucket's project it works in; `updated_at` (UTC ms) is when it
+    was used last, None where the list does not say. `scratch`: a chat without a project, whose project memory
+    belongs to its own `path`. `dreams_as`: see `ScopeContext`."""
 
     id: str
     name: str
@@ -27,6 +29,16 @@ class Workspace(NamedTuple):
     archived: bool = False
     parent_id: str | None = None
     sub_project: str | None = None
+    updated_at: int | None = None
+    scratch: bool = False
+    dreams_as: str | None = None
+
+    @property
+    def memory_project(self) -> str | None:
+        """The path that its project memory belongs to; None where it has none."""
+        if self.multi_project:
+            return None
+        return self.path if self.scratch else (*self.project_paths, self.bucket)[0]
 
 
 class Project(NamedTuple):
@@ -37,10 +49,20 @@ class Project(NamedTuple):
     workspaces: tuple[Workspace, ...]
 
 
+class TitlesRead(NamedTuple):
+    """What `Home.learn_titles` did."""
+
+    read: int = 0
+    """How many titles were read; 0 where none is left to read."""
+    changed: bool = False
+    """Whether the list of workspaces shows anything new for it."""
+
+
 class Source(NamedTuple):
     """A transcript that one may open. `title` empty: not known without reading it. `updated_at` (UTC ms) and
     `size` (bytes) are as the directory says; `state`: what is special about it in a few words; `under`: the
-    id of the one it was a part of, empty for none."""
+    id of the one it was a part of, empty for none; `project_name`: the name that a person gave its project,
+    empty for none."""
 
     id: str
     kind: Literal["session", "rollout", "sub-agent"]
@@ -52,12 +74,24 @@ class Source(NamedTuple):
     state: str = ""
     archived: bool = False
     under: str = ""
+    project_name: str = ""
+
+
+Loading = Literal[
+    "start", "on-demand", "approval", "elsewhere", "replaced", "excluded", "too-large", "unopened"
+]
+"""When an agent loads a file: when a session starts; when it works on some file; at the start if a person has
+agreed to it. `unopened`: at the start, but Reverie never opens such a file. Not at all: `elsewhere`, another
+part of the agent reads it; `replaced`, another file counts in its place; `excluded` by a setting;
+`too-large`."""
 
 
 class Companion(NamedTuple):
     """A file the agent loads beside its memories: shown and editable, never touched by a dream. It may lie
     outside of the home. `note` is a sentence on when the agent loads it; empty for always. `read_only`: why
-    it is only shown, as a sentence; empty for one that may be edited."""
+    it is only shown, as a sentence; empty for one that may be edited. `loading`: when the agent loads it.
+    `unopened`: why it is named and never opened, as a sentence; empty for one that is opened. `about`: its
+    subject in a few words; empty where nothing says it."""
 
     scope: Scope
     path: Path
@@ -65,6 +99,9 @@ class Companion(NamedTuple):
     exists: bool
     note: str = ""
     read_only: str = ""
+    loading: Loading = "start"
+    unopened: str = ""
+    about: str = ""
 
 
 class Orphan(NamedTuple):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.homes.agents import Essence, RootChange, StatusLine
+from reverie.homes.known_layouts import loki_database, loki_root, refusals
 from reverie.homes.listing import HomeContents, Project, Source, WatchedPlace
 from reverie.homes.loki_names import DERIVED, FOLDERS, KIND, STORE
 from reverie.homes.loki_records import moment, read_object, text_of
@@ -31,6 +32,7 @@ from reverie.homes.scopes import (
     Caps,
     FileRole,
     FileRule,
+    Refusal,
     Scope,
     ScopeContext,
     ScopeRoot,
@@ -114,6 +116,13 @@ class LokiHome(PlainHome):
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
         self._require_available()
         return (self._memory_root(),) if is_directory(self.memory) else ()
+
+    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
+        refused = super().write_refusals(root)
+        if root is None:
+            return refused
+        found = (*loki_root(root.directory), *loki_database(root.directory, self._cache))
+        return (*refused, *refusals(root.key, found))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Sheet section 13. Markdown notes are for editing; what is not told here, too."""

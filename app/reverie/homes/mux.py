@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import Unavailable, mendable_from_os
+from reverie.homes.known_layouts import mux_home
 from reverie.homes.listing import (
     Companion,
     HomeContents,
@@ -45,7 +46,7 @@ from reverie.homes.reading import (
     read_json,
     read_regular,
 )
-from reverie.homes.scopes import Caps, ProjectGap, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 
 if TYPE_CHECKING:
     from reverie.homes.agents import DreamWishes, DumpPlaces, MemoryKinds, WriterPlace, WriterWishes
@@ -115,9 +116,9 @@ class MuxHome(PlainHome):
         if workspace is None:
             gap = ProjectGap.NO_PROJECT if known else ProjectGap.UNKNOWN
             return ScopeContext(workspace_id, None, gap)
-        if workspace.multi_project:
+        if workspace.memory_project is None:
             return ScopeContext(workspace_id, None, ProjectGap.MULTI_PROJECT)
-        return _context(workspace_id, (*workspace.project_paths, workspace.bucket)[0])
+        return replace(_context(workspace_id, workspace.memory_project), dreams_as=workspace.dreams_as)
 
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
         self._require_available()
@@ -140,6 +141,11 @@ class MuxHome(PlainHome):
             )
         _refuse_hostile_id(context.workspace_id)
         return self._stores.workspace_root(context.workspace_id)
+
+    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
+        of_session = root is not None and root.scope is Scope.WORKSPACE
+        session = root.directory.parent if root is not None and of_session else None
+        return (*super().write_refusals(root), *mux_home(self._root, session))
 
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
         contents = contents or self.contents()
@@ -171,8 +177,13 @@ class MuxHome(PlainHome):
         if is_file(extra):
             found.append(Companion(Scope.GLOBAL, extra, extra.name, True))
         if context.project_path:
+            from reverie.homes.mux_sessions import writer_in_use
+
+            # The one file of older versions; those of today never load it, so nobody is invited to begin it.
             path = self._root / "memories" / f"{project_id(context.project_path)}.md"
-            found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", is_file(path)))
+            exists = is_file(path)
+            if exists or writer_in_use(self._root):
+                found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", exists))
         return tuple(found)
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
@@ -188,7 +199,10 @@ class MuxHome(PlainHome):
             raise mendable_from_os(error, f"{ACTIVITY} could not be read.") from error
         except ValueError:
             return ()  # the agent, too, starts afresh from a damaged one
-        entries = data.get("workspaces") if isinstance(data, dict) else None
+        version = data.get("version") if isinstance(data, dict) else None
+        if version != 1 or version is True:
+            return ()  # of another version the agent, too, reads nothing
+        entries = data.get("workspaces")
         return tuple(_recencies(entries)) if isinstance(entries, dict) else ()
 
     def transcript(self, workspace_id: str) -> Transcript | None:

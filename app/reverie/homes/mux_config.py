@@ -16,6 +16,7 @@ from typing import Any
 from reverie.homes.listing import Project, Workspace
 from reverie.homes.mux_names import (
     MULTI_PROJECT_BUCKET,
+    SCRATCH_BUCKET,
     base_name,
     is_plain_component,
     js_trim,
@@ -29,6 +30,7 @@ _Raw = dict[str, Any]
 _WINDOWS_PATH = re.compile("[a-z]:(?:/|$)|//", re.IGNORECASE)
 _ROOT_PATH = re.compile("(?:[a-z]:|//[^/]*(?:/[^/]*)?)?", re.IGNORECASE)
 _SHOWN_CHARS = 80
+_BUCKET_NAMES = {SCRATCH_BUCKET: "Scratch", MULTI_PROJECT_BUCKET: "Several projects"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,12 @@ def _workspace(identity: str, raw: _Raw, bucket: str, sub_project: str | None) -
     references = listed if isinstance(listed, list) else ()
     paths = tuple(path for path in map(_reference_path, references) if path is not None)
     path = _text(raw, "path")
+    # The number of entries decides, even where one is malformed: never bind such a workspace to one.
+    several = len(references) > 1 or MULTI_PROJECT_BUCKET in (paths or (bucket,))[:1]
+    scratch = raw.get("kind") == "scratch"
+    # Sessions bind a workspace in the bucket of several projects to the one that it names, and a scratch chat
+    # to its own directory. Consolidations of the agent do neither (formats/mux.md 20.D2 and D4).
+    dreams_as = "" if bucket == MULTI_PROJECT_BUCKET else (*paths, bucket)[0] if scratch else None
     return Workspace(
         id=identity,
         name=_text(raw, "name") or base_name(path) or identity,
@@ -203,11 +211,12 @@ def _workspace(identity: str, raw: _Raw, bucket: str, sub_project: str | None) -
         path=path,
         bucket=bucket,
         project_paths=paths,
-        # The number of entries decides, even where one is malformed: never bind such a workspace to one.
-        multi_project=len(references) > 1 or MULTI_PROJECT_BUCKET in (bucket, *paths[:1]),
+        multi_project=several and not scratch,
         archived=is_archived(raw),
         parent_id=_text(raw, "parentWorkspaceId") or None,
         sub_project=_text(raw, "subProjectPath") or sub_project,
+        scratch=scratch,
+        dreams_as=None if several and not scratch else dreams_as,
     )
 
 
@@ -228,7 +237,8 @@ def _reference_path(reference: object) -> str | None:
 
 
 def _project_name(path: str, raw: _Raw) -> str:
-    return js_trim(_text(raw, "displayName")) or base_name(path) or "unknown"
+    named = js_trim(_text(raw, "displayName"))
+    return named or _BUCKET_NAMES.get(path) or base_name(path) or "unknown"
 
 
 def _text(raw: _Raw, key: str) -> str:

@@ -13,6 +13,7 @@ import os
 import posixpath
 import re
 
+SCRATCH_BUCKET = "_scratch"
 MULTI_PROJECT_BUCKET = "_multi"
 
 _WINDOWS = os.name == "nt"

@@ -89,8 +89,8 @@ def _of_missing_projects(
     """Stores of listed projects that were moved or deleted."""
     checkouts: dict[str, list[str]] = {}
     for workspace in contents.workspaces():
-        if not workspace.multi_project and workspace.path:
-            checkouts.setdefault((*workspace.project_paths, workspace.bucket)[0], []).append(workspace.path)
+        if workspace.memory_project is not None and workspace.path:
+            checkouts.setdefault(workspace.memory_project, []).append(workspace.path)
     for directory, root in roots.items():
         path = owners.get(directory.name) if root.scope is Scope.PROJECT else None
         if path and Path(path).is_absolute() and not is_directory(Path(path)):

@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from reverie.homes.agents import MemoryKinds
 from reverie.homes.listing import HomeContents, SessionPlace, Source
-from reverie.homes.mux_location import COVERAGE, USAGE
+from reverie.homes.mux_location import CONFIG, CONFIG_BYTES, COVERAGE, USAGE
 from reverie.homes.mux_names import is_plain_component
 from reverie.homes.mux_writer import AGENT, INTERVAL
-from reverie.homes.reading import is_directory, is_file
+from reverie.homes.reading import is_directory, is_file, read_json
 from reverie.transcripts.mux import FILES
 
 # A watch each; a home with more live workspaces than this is in use in the newest of them.
 _MOST_IN_USE = 256
+_COPIES = "debug_obj/memories"
 
 
 def session_place(root: Path, workspace_id: str) -> SessionPlace:
@@ -45,10 +47,16 @@ def in_use(root: Path, contents: HomeContents, recencies: Mapping[str, int]) -> 
 
 
 def sources(root: Path, contents: HomeContents, project_path: str | None) -> tuple[Source, ...]:
-    """The sessions of listed workspaces that have a transcript, the newest first."""
+    """The sessions of listed workspaces that have a transcript, the newest first; each under the project that
+    lists its workspace."""
     found = []
+    names = {project.path: project.name for project in contents.projects}
     for workspace in contents.workspaces():
-        wanted = project_path is None or project_path in workspace.project_paths
+        wanted = project_path is None or project_path in (
+            *workspace.project_paths,
+            workspace.memory_project,
+            workspace.bucket,
+        )
         if not wanted or not is_plain_component(workspace.id):
             continue
         place = session_place(root, workspace.id)
@@ -60,14 +68,39 @@ def sources(root: Path, contents: HomeContents, project_path: str | None) -> tup
                 size += found_file.st_size
         if times:
             title = workspace.title or workspace.name
-            of = workspace.project_paths[0] if workspace.project_paths else None
             found.append(
                 Source(
-                    workspace.id, "session", place.directory, title, of, max(times), size,
+                    workspace.id,
+                    "session",
+                    place.directory,
+                    title,
+                    workspace.bucket,
+                    max(times),
+                    size,
                     archived=workspace.archived,
+                    project_name=names.get(workspace.bucket, ""),
                 )
-            )  # fmt: skip
+            )
     return tuple(sorted(found, key=lambda source: -(source.updated_at or 0)))
+
+
+def writer_in_use(root: Path) -> bool:
+    """Whether the agent of this home is of a version that loads one file a project. Asked for each project:
+    `config.json` is read again only after it changed."""
+    try:
+        status = (root / CONFIG).stat()
+        signs = _config_signs(root / CONFIG, status.st_mtime_ns, status.st_size, status.st_ino)
+    except OSError:
+        signs = ()
+    return bool(signs) or is_directory(root / _COPIES)
+
+
+@lru_cache(maxsize=16)
+def _config_signs(config: Path, _mtime_ns: int, _size: int, _inode: int) -> tuple[str, ...]:
+    try:
+        return tuple(_signs_in(read_json(config, CONFIG_BYTES)))
+    except ValueError:
+        return ()
 
 
 def memory_kinds(root: Path, config: object) -> MemoryKinds:
@@ -86,13 +119,15 @@ def memory_kinds(root: Path, config: object) -> MemoryKinds:
 
 
 def _writer_signs(root: Path, config: object) -> list[str]:
+    return [*_signs_in(config), *((_COPIES,) if is_directory(root / _COPIES) else ())]
+
+
+def _signs_in(config: object) -> list[str]:
     found = []
     if INTERVAL in _below(config, "taskSettings"):
         found.append(f"config.json sets {INTERVAL}")
     if AGENT in _below(config, "agentAiDefaults"):
         found.append(f"config.json names the agent {AGENT}")
-    if is_directory(root / "debug_obj" / "memories"):
-        found.append("debug_obj/memories")
     return found
 
 

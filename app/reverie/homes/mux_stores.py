@@ -99,6 +99,8 @@ def owners_of(contents: HomeContents) -> dict[str, str]:
     paths = {project.path for project in contents.projects}
     for workspace in contents.workspaces():
         paths.update(workspace.project_paths)
+        if workspace.memory_project is not None:
+            paths.add(workspace.memory_project)
         if workspace.sub_project:
             paths.add(workspace.sub_project)
     return {project_dir_name(path): path for path in paths - {"", MULTI_PROJECT_BUCKET}}

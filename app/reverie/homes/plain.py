@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.errors import Unavailable
+from reverie.homes.listing import TitlesRead
 from reverie.homes.reading import is_directory
 from reverie.homes.scopes import (
     EDITABLE,
     FileRole,
     FileRule,
+    Refusal,
     Scope,
     ScopeContext,
     ScopeRoot,
@@ -26,15 +28,18 @@ from reverie.homes.scopes import (
 
 if TYPE_CHECKING:
     from reverie.homes.agents import (
+        AgentCheck,
         AgentJob,
         AgentLock,
         DreamWishes,
         DumpPlaces,
         Essence,
         MemoryKinds,
+        ModelService,
         NotesPlace,
         RootChange,
         StatusLine,
+        WriteLock,
         WriterPlace,
         WriterWishes,
     )
@@ -80,6 +85,12 @@ class PlainHome:
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
         return ()
 
+    def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
+        if root is None or not root.read_only:
+            return ()
+        title = "Reverie does not write into memories that the agent does not use."
+        return (Refusal("not-in-use", root.key, title, root.read_only, "", permissible=False),)
+
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         return EDITABLE
 
@@ -99,6 +110,15 @@ class PlainHome:
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
         return None
+
+    def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
+        """Anything goes that the store accepts."""
+
+    def write_lock(self, root: ScopeRoot) -> WriteLock | None:
+        return None
+
+    def note_path(self, title: str, at_ms: int, source: str = "") -> str:
+        return ""
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
         return None
@@ -133,6 +153,9 @@ class PlainHome:
 
         return DreamWishes()
 
+    def model_services(self) -> tuple[ModelService, ...]:
+        return ()
+
     def workspace(self, workspace_id: str) -> Workspace | None:
         return None
 
@@ -156,6 +179,9 @@ class PlainHome:
     def agent_jobs(self) -> tuple[AgentJob, ...]:
         return ()
 
+    def checks(self) -> tuple[AgentCheck, ...]:
+        return ()
+
     def sources(self, project_path: str | None = None) -> tuple[Source, ...]:
         return ()
 
@@ -164,6 +190,9 @@ class PlainHome:
 
     def source_title(self, source: Source) -> str:
         return source.title
+
+    def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
+        return TitlesRead()
 
     def learn(self, project_path: str) -> str:
         return project_path
@@ -187,4 +216,5 @@ def no_workspace(agent: str) -> ScopeUnavailable:
         None,
         "There is no workspace memory here.",
         cause=f"{agent} keeps memories per project and for all projects, none per session.",
+        permanent=True,
     )

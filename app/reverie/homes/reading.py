@@ -56,10 +56,10 @@ def read_regular(path: Path, limit: int, *, follow: bool = True) -> bytes:
     return data
 
 
-def read_json(path: Path, limit: int) -> Any:
+def read_json(path: Path, limit: int, *, follow: bool = True) -> Any:
     """Raises `OSError` where the file cannot be read and `ValueError` where it is not JSON, also when it is
     nested too deep. Bytes that are not UTF-8 become U+FFFD, as Node reads them."""
-    text = read_regular(path, limit).decode("utf-8", "replace").removeprefix("\ufeff")
+    text = read_regular(path, limit, follow=follow).decode("utf-8", "replace").removeprefix("\ufeff")
     try:
         return json.loads(text)
     except RecursionError:

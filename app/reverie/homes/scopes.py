@@ -8,7 +8,7 @@ Threading: immutable, so any thread.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
@@ -29,14 +29,23 @@ class Scope(StrEnum):
 
 
 class ScopeUnavailable(Unavailable):
-    """The scope does not exist for this context, and why. `gap` tells the two reasons apart."""
+    """The scope does not exist for this context, and why. `gap` tells the two reasons apart. `permanent`: the
+    agent has no such scope in any context, so nothing is ever consolidated there."""
 
     def __init__(
-        self, scope: Scope, gap: ProjectGap | None, title: str, *, cause: str, next_step: str = ""
+        self,
+        scope: Scope,
+        gap: ProjectGap | None,
+        title: str,
+        *,
+        cause: str,
+        next_step: str = "",
+        permanent: bool = False,
     ) -> None:
         super().__init__(title, cause=cause, next_step=next_step)
         self.scope = scope
         self.gap = gap
+        self.permanent = permanent
 
 
 class ProjectGap(StrEnum):
@@ -57,6 +66,8 @@ class Caps:
     description_chars: int
     description_prefix_bytes: int
     view_depth: int
+    descriptions: bool = True
+    """Whether the agent reads a description from a note's front matter; where not, Reverie writes none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,20 @@ class ScopeContext:
     project_path: str | None
     project_gap: ProjectGap | None = None
     store: str = ""
+    dreams_as: str | None = None
+    """The project that consolidations of this context are recorded for: None for `project_path`, empty for
+    none, and then they leave project memory alone."""
+
+    @property
+    def covered_project(self) -> str | None:
+        """The project whose coverage record counts here; None for none."""
+        return self.project_path if self.dreams_as is None else self.dreams_as or None
+
+    def for_dreams(self) -> ScopeContext:
+        """What a consolidation of this context may reach."""
+        if self.dreams_as != "":
+            return self
+        return replace(self, project_path=None, project_gap=ProjectGap.MULTI_PROJECT, dreams_as=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +103,8 @@ class ScopeRoot:
     owner. `without`: what this regular expression matches in full, by its path below the directory, belongs
     to other roots or is the agent's housekeeping, with all below it; empty for none. `private`: what is made
     in it, and the root itself, is for its owner only. `newest`: the agent looks through so many of its notes,
-    those changed last, an index not counted; 0 for all of them."""
+    those changed last, an index not counted; 0 for all of them. `read_only`: why nothing in it may be
+    written, as a sentence; empty where it may."""
 
     scope: Scope
     key: str
@@ -87,6 +113,13 @@ class ScopeRoot:
     without: str = ""
     private: bool = False
     newest: int = 0
+    read_only: str = ""
+    empty: str = ""
+    """What this root is for, as a sentence, where the agent reads nothing that a person writes there. Shown
+    while the root is empty, instead of the offer to create a memory."""
+    headed: str = ""
+    """The files (a regular expression that matches the whole path) whose first heading describes them, where
+    no front matter does; empty for none."""
 
     def leaves_out(self, rel: str) -> bool:
         """Whether `rel` is none of this root's memories."""
@@ -113,7 +146,25 @@ class FileRule:
 EDITABLE = FileRule()
 
 
-FileRole = Literal["memory", "index", "notes", "log", "kept"]
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why Reverie writes nothing into a store. Reading goes on."""
+
+    reason: Literal["unknown-layout", "not-in-use"]
+    """A machine word: Reverie does not know this layout or version, or the agent does not use this store."""
+    store: str
+    """The key of the store; empty for the whole home."""
+    title: str
+    evidence: str
+    """Which file holds what, and what Reverie knows instead. A permission covers exactly this text."""
+    next_step: str
+    permissible: bool = True
+    """Whether a person may have Reverie write anyway."""
+
+
+FileRole = Literal["memory", "index", "document", "notes", "log", "kept"]
 """What a file is to a dream. `index`: lists the others and follows them; never merged, renamed or deleted.
+`document`: holds many memories in an order of its own; a model may edit it, rules leave it alone, and it is
+never merged, renamed or deleted.
 `notes`: those of one session, `log`: what the agent wrote down of a day, `kept`: what it looks after by
 itself; no dream touches any of these."""

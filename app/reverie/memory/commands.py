@@ -35,11 +35,10 @@ _NUMBER_FIELDS = {"insert_line": 0, "offset": 1, "limit": 1}
 def normalise(request: Mapping[str, Any]) -> dict[str, Any]:
     """The request with aliases resolved and nulls dropped. Raises `StoreError` for a field of the wrong
     type."""
-    fields: dict[str, Any] = {}
+    fields = {name: value for name, value in request.items() if value is not None and name not in _ALIASES}
     for name, value in request.items():
-        name = _ALIASES.get(name, name)
-        if value is not None:
-            fields.setdefault(name, value)
+        if name in _ALIASES and value is not None:
+            fields.setdefault(_ALIASES[name], value)
     for name in _TEXT_FIELDS:
         if name in fields and not isinstance(fields[name], str):
             raise StoreError(f"{name} must be text.", next_step="Repeat the command with a string.")
@@ -125,7 +124,7 @@ class MemoryCommands:
         entries = [
             entry for entry in files.walk().entries if not path.rel or entry.rel.startswith(path.rel + "/")
         ]
-        return _indented(entries, len(path.segments), depth)
+        return _indented(_without_empty(entries), len(path.segments), depth)
 
     def _create(self, fields: Mapping[str, Any]) -> str:
         path, text = _required(fields, "path"), _required(fields, "file_text", empty=True)
@@ -195,7 +194,21 @@ def insert_after(path: MemoryPath, text: str, line: int, added: str) -> str:
     return "\n".join([*pieces[:line], added.removesuffix("\n"), *pieces[line:]])
 
 
+def _without_empty(entries: list[Entry]) -> list[Entry]:
+    """The entries without directories that hold no file at any depth: the agent lists files only."""
+    holding = {
+        entry.rel[:cut]
+        for entry in entries
+        if entry.kind != "directory"
+        for cut, char in enumerate(entry.rel)
+        if char == "/"
+    }
+    return [entry for entry in entries if entry.kind != "directory" or entry.rel in holding]
+
+
 def _numbered(path: MemoryPath, text: str, offset: int | None, limit: int | None) -> str:
+    if not text and (offset or 1) == 1:
+        return ""
     lines = text.split("\n")
     first = (offset or 1) - 1
     if first >= len(lines):

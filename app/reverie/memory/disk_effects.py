@@ -4,7 +4,7 @@
 agent's read and any write count as one use; a person's read never does (the commands do not report it).
 
 Threading: as the store. Failure: history is asked first, so a change that could not be undone does not
-happen. A use that cannot be counted after the change is told as such: the change stands. A read that
+happen. A use that cannot be counted after the change is a warning: the change was made. A read that
 cannot be counted is a read all the same, and a line in the log.
 """
 
@@ -25,6 +25,8 @@ from reverie.homes.scopes import ScopeRoot
 from reverie.memory.snapshots import Snapshots
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import UsageLog
+from reverie.memory.write_guard import ReadOnlyStore, WriteGuard
+from reverie.memory.write_lock import write_locks
 
 if TYPE_CHECKING:
     from reverie.memory.attribution import ActorLog
@@ -34,7 +36,8 @@ _log = logging.getLogger("reverie.memory")
 
 class DiskEffects:
     """Effects of one actor on one home. `after_change` hears of each changed path, for the snapshot after
-    it."""
+    it; `writing` of each file and its new content, before it is replaced; `warn` gets a sentence for what
+    went wrong after the change was made."""
 
     def __init__(
         self,
@@ -46,7 +49,10 @@ class DiskEffects:
         snapshots: Snapshots,
         lock_dir: Path,
         clock: Clock,
+        guard: WriteGuard,
         after_change: Callable[[Path], None] = lambda path: None,
+        writing: Callable[[ScopeRoot, str, bytes | None], None] = lambda root, rel, after: None,
+        warn: Callable[[str], None] = _log.warning,
     ) -> None:
         self._home = home
         self._actor = actor
@@ -55,11 +61,16 @@ class DiskEffects:
         self._snapshots = snapshots
         self._lock_dir = lock_dir
         self._clock = clock
+        self._guard = guard
         self._after_change = after_change
+        self._writing = writing
+        self._warn = warn
 
     @contextlib.contextmanager
     def exclusive(self, root: ScopeRoot, rel: str = "") -> Iterator[None]:
+        self._guard.require(root)
         with contextlib.ExitStack() as held:
+            held.enter_context(write_locks(self._home, (root,), lock_dir=self._lock_dir))
             held.enter_context(file_lock(self._lock_dir, root.directory))
             path = root.directory / rel
             if rel and self._home.file_rule(root, rel).deletable and path.parent.is_dir():
@@ -69,19 +80,23 @@ class DiskEffects:
     def will_change(self, root: ScopeRoot, rel: str) -> None:
         self._snapshots.preserve(root, rel)
 
+    def will_delete(self, root: ScopeRoot, rel: str) -> None:
+        self._snapshots.refuse_unkept(root, rel)
+
     def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
         self._actors.record(
             root.directory / rel, sha256_of_bytes(after), actor=self._actor, run_id=None, at_ms=self._clock()
         )
+        self._writing(root, rel, after)
 
     def wrote(self, root: ScopeRoot, rel: str) -> None:
         self._after_change(root.directory / rel)
-        with _counting(rel):
+        with self._counting(rel):
             self._with_key(root, rel, self._usage.record_write)
 
     def deleted(self, root: ScopeRoot, rel: str) -> None:
         self._after_change(root.directory / rel)
-        with _counting(rel):
+        with self._counting(rel):
             self._with_key(root, rel, self._usage.delete)
 
     def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
@@ -89,7 +104,7 @@ class DiskEffects:
         self._after_change(root.directory / new_rel)
         old, new = self._home.usage_key(root, rel), self._home.usage_key(root, new_rel)
         if old is not None and new is not None:
-            with _counting(new_rel):
+            with self._counting(new_rel):
                 self._usage.rename(old, new)
 
     def read(self, root: ScopeRoot, rel: str) -> None:
@@ -97,27 +112,27 @@ class DiskEffects:
         # a courtesy.
         try:
             self._with_key(root, rel, self._usage.record_read)
+        except ReadOnlyStore:
+            return  # the doctor says so once, not each read
         except MendableError as error:
             _log.warning("a use of %s is not counted: %s", rel, error)
 
     def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
         self._with_key(root, rel, lambda key: self._usage.set_pinned(key, pinned))
 
+    def warn(self, sentence: str) -> None:
+        self._warn(sentence)
+
+    @contextlib.contextmanager
+    def _counting(self, rel: str) -> Iterator[None]:
+        """The file has changed by now: a sidecar that cannot follow must not look like a failed change."""
+        try:
+            yield
+        except MendableError as error:
+            why = " ".join(part for part in (error.cause or error.title, error.next_step) if part)
+            self._warn(f"{rel} was changed, but its pin and use could not follow. {why}")
+
     def _with_key(self, root: ScopeRoot, rel: str, change: Callable[[str], object]) -> None:
         key = self._home.usage_key(root, rel)
         if key is not None:
             change(key)
-
-
-@contextlib.contextmanager
-def _counting(rel: str) -> Iterator[None]:
-    """The file has changed by now: a sidecar that cannot follow must not look like a change that failed."""
-    try:
-        yield
-    except MendableError as error:
-        raise MendableError(
-            f"{rel} was changed, but its pin and use could not follow.",
-            cause=error.cause or error.title,
-            next_step=error.next_step,
-            reason="uncounted",
-        ) from error

@@ -1,8 +1,8 @@
 """What a change of a memory means beyond the file: the interface that the store tells, and the one of who has
 nothing to do with it. For the disk itself: `memory.disk_effects`.
 
-Threading: on the store's thread. Failure: `will_change` may refuse; what is raised once the change is done
-says so (reason "uncounted").
+Threading: on the store's thread. Failure: `will_change` and `will_delete` may refuse; what goes wrong once
+the change is made is a warning.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ class Effects(Protocol):
         """Before something is created, overwritten, moved or deleted: keep what is there. May raise to
         refuse."""
 
+    def will_delete(self, root: ScopeRoot, rel: str) -> None:
+        """After `will_change`, before a file or folder is deleted. May raise to refuse what could not be
+        brought back."""
+
     def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
         """At the last moment before one file becomes `after`: attribute the change."""
 
@@ -39,6 +43,9 @@ class Effects(Protocol):
     def read(self, root: ScopeRoot, rel: str) -> None:
         """The agent viewed a file: that is a use."""
 
+    def warn(self, sentence: str) -> None:
+        """The change was made, and this went wrong with what belongs to it."""
+
     def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
         """A person pinned a file, or unpinned it."""
 
@@ -50,9 +57,11 @@ class NoEffects:
         return nullcontext()
 
     def will_change(self, root: ScopeRoot, rel: str) -> None: ...
+    def will_delete(self, root: ScopeRoot, rel: str) -> None: ...
     def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None: ...
     def wrote(self, root: ScopeRoot, rel: str) -> None: ...
     def deleted(self, root: ScopeRoot, rel: str) -> None: ...
     def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None: ...
     def read(self, root: ScopeRoot, rel: str) -> None: ...
     def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None: ...
+    def warn(self, sentence: str) -> None: ...

@@ -129,6 +129,8 @@ def _bad_bytes(line: int) -> LintFinding:
 
 
 def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[LintFinding]:
+    if not caps.descriptions:
+        return
     state = frontmatter.description(data, caps).state
     limit = f"{caps.description_prefix_bytes:,}"
     if text.startswith(frontmatter.BOM) and frontmatter.split(text) is not None:

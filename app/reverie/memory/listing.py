@@ -178,6 +178,7 @@ def _all(
         known=known,
         settled_ns=settled_ns,
         without=root.without,
+        headed=root.headed,
     )
     scanner.scan()
     files = in_order(scanner.files)

@@ -102,6 +102,11 @@ def rel_problem(rel: str) -> str | None:
     return next((problem for segment in rel.split("/") if (problem := segment_problem(segment))), None)
 
 
+def is_hidden(rel: str) -> bool:
+    """Whether a name in the path begins with a dot, so that no listing shows it."""
+    return any(segment.startswith(".") for segment in rel.split("/"))
+
+
 def utf16_key(text: str) -> bytes:
     """Sort key that orders text by UTF-16 code unit, as the agent's own listing does."""
     return text.encode("utf-16-be", "surrogatepass")

@@ -68,6 +68,7 @@ class Update:
             dirty=frozenset(rels),
             trusting=True,
             without=root.without,
+            headed=root.headed,
         )
         # Directories whose own entries, or all below them, are as the scanner found them.
         self._listed: set[str] = set()

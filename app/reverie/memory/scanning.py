@@ -27,6 +27,7 @@ from reverie.files.directory import SUPPORTS_DIR_FD
 from reverie.homes.scopes import Caps
 from reverie.memory.scope_listing import MemoryFile, UsageOf, unseen_reason
 from reverie.memory.usage_entries import UNUSED
+from reverie.text.headings import first_heading
 
 if TYPE_CHECKING:
     from reverie.memory.frontmatter import DescriptionState
@@ -61,7 +62,7 @@ class Scanner:
 
     `known` are the files of an earlier scan. One that was last modified before `settled_ns`, still has its
     size, mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large
-    directories that are not dirty are not even looked at. `without`: see `homes.scopes.ScopeRoot`.
+    directories that are not dirty are not even looked at. `without`, `headed`: see `homes.scopes.ScopeRoot`.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Scanner:
         dirty: Container[str] = (),
         trusting: bool = False,
         without: str = "",
+        headed: str = "",
     ) -> None:
         self.files: list[MemoryFile] = []
         self.directories: list[str] = []
@@ -87,6 +89,7 @@ class Scanner:
         self._dirty = dirty
         self._trusting = trusting
         self._left_out = re.compile(without).fullmatch if without else None
+        self._headed = re.compile(headed).fullmatch if headed else None
 
     @cached_property
     def _describe(self) -> Callable[[bytes, Caps], tuple[str, DescriptionState]]:
@@ -171,6 +174,8 @@ class Scanner:
         size = status.st_size
         reason = reason or unseen_reason(rel, size, self._caps)
         text, state = self._describe(prefix, self._caps)
+        if not text and self._headed is not None and self._headed(rel):
+            text = first_heading(prefix)[: self._caps.description_chars]
         self.files.append(
             MemoryFile(rel, size, status.st_mtime_ns, status.st_ino, text, state, usage, not reason, reason)
         )

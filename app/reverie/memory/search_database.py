@@ -20,8 +20,10 @@ from reverie.files.directory import ensure_private
 from reverie.files.lock import file_lock
 from reverie.files.sqlite import use_wal, why
 
-# Count up with every change of the tables, or of what `memory.search_text` makes of a text.
-VERSION = 3
+# Count up with every change of the tables, of what `memory.search_text` makes of a text, or of which files
+# may be in it: an index of another version is removed whole. In version 3 there could be credentials that a
+# file imported.
+VERSION = 4
 _BUSY_S = 5.0
 _LOCK_S = 120.0
 # What the machine, not the file, is to blame for.

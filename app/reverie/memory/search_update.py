@@ -53,7 +53,7 @@ def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher
     roots = home.roots(contents)
     for root in roots:
         writer.scan(root, "", home)
-    writer.companions(home, companions_of(home, contents))
+    writer.companions(home, companions_of(home, contents, roots))
     writer.drop_roots_but({root.key for root in roots} | {COMPANIONS})
     connection.execute("INSERT OR REPLACE INTO homes (home, complete) VALUES (?, 1)", (home_id,))
     writer.commit()
@@ -73,19 +73,20 @@ def update_dirty(
         for rel in ("",) if rels is None else _topmost(rels):
             writer.look(root, rel, home)
     if any(not _is_in_any(path, roots) for path in dirty):
-        writer.companions(home, companions_of(home, contents))
+        writer.companions(home, companions_of(home, contents, roots))
     writer.drop_roots_but({root.key for root in roots} | {COMPANIONS})
     writer.commit()
     return writer.changed
 
 
-def companions_of(home: Home, contents: HomeContents) -> dict[Path, Companion]:
-    """Every file that the agent of this home loads beside its memories, of all projects, once each."""
+def companions_of(home: Home, contents: HomeContents, roots: Collection[ScopeRoot]) -> dict[Path, Companion]:
+    """Every file that the agent of this home loads beside its memories, of all projects, once each; without
+    those that are never opened, and without memories of `roots`, which the index has already."""
     found: dict[Path, Companion] = {}
     for path in (None, *(project.path for project in contents.projects)):
         context = home.context(project_path=path, project_given=True)
         for companion in home.companions(context):
-            if companion.exists:
+            if companion.exists and not companion.unopened and not _is_in_any(companion.path, roots):
                 found.setdefault(companion.path, companion)
     return found
 

@@ -11,12 +11,15 @@ Failure: raises `MendableError`. Callers that are about to destroy something mus
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.clock import Clock
+from reverie.errors import StoreError, mendable_from_os
+from reverie.files.atomic import is_temporary
 from reverie.homes.base import Home
 from reverie.homes.scopes import COMPANIONS, ScopeRoot
 from reverie.memory.agent_writes import AgentWrites
@@ -25,6 +28,7 @@ from reverie.memory.companion_places import CompanionPlace, companion_place
 from reverie.memory.history import History, SnapshotSource
 from reverie.memory.history_log import Place
 from reverie.memory.history_shares import SeenChange
+from reverie.memory.paths import memory_path
 from reverie.memory.sharing import Sharing
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import Usage, UsageLog
@@ -32,6 +36,42 @@ from reverie.memory.usage_entries import unescaped
 
 if TYPE_CHECKING:
     from reverie.memory.attribution import ActorLog
+
+
+def never_kept(directory: Path) -> list[str]:
+    """Names below a directory that no walk of the history lists; what a killed write of ours left is not
+    meant. Raises `Unavailable` where a folder cannot be read: what is in it is not known."""
+    return [
+        path.name
+        for path in _all_below(directory)
+        if (path.name.startswith(".") or path.is_symlink()) and not is_temporary(path.name)
+    ]
+
+
+def _files_below(directory: Path) -> list[Path]:
+    return [
+        path
+        for path in _all_below(directory)
+        if not is_temporary(path.name) and (path.is_symlink() or not path.is_dir())
+    ]
+
+
+def _all_below(directory: Path) -> Iterator[Path]:
+    def unreadable(error: OSError) -> None:
+        raise mendable_from_os(error, f"The folder {error.filename} cannot be read.") from error
+
+    for above, folders, files in os.walk(directory, onerror=unreadable):
+        yield from (Path(above, name) for name in (*folders, *files))
+
+
+def _not_kept(shown: str, cause: str) -> StoreError:
+    return StoreError(
+        f"{shown} was not deleted:",
+        cause=cause,
+        next_step="Move it away first, or delete it outside if you are sure.",
+        reason="not-kept",
+    )
+
 
 _USAGE_FIELDS = [field.name for field in fields(Usage)]
 
@@ -124,6 +164,30 @@ class Snapshots:
     def preserve(self, root: ScopeRoot, rel: str) -> None:
         """Make sure the history holds what stands at this path, before it is changed."""
         self.observe(source="before a change", dirty=[root.directory / rel])
+
+    def refuse_unkept(self, root: ScopeRoot, rel: str) -> None:
+        """Raises `StoreError` (reason "not-kept") where something at this path or below it could not be
+        brought back: the history has no bytes of it, or it cannot be read now, so that nobody knows."""
+        path, shown = root.directory / rel, str(memory_path(root.scope, rel))
+        head = self.history.head()
+        versions = {} if head is None else self.history.files(head, root.key)
+        found = [rel]
+        if path.is_dir() and not path.is_symlink():
+            if unlisted := never_kept(path):
+                raise _not_kept(shown, f"{unlisted[0]} in it is hidden or a link, which the history lacks.")
+            found = [f"{rel}/{each.relative_to(path).as_posix()}" for each in _files_below(path)]
+        for each in found:
+            if each not in versions or versions[each].omitted:
+                which = "it" if each == rel else each
+                raise _not_kept(
+                    shown,
+                    f"{which} is hidden, or too large for the history, so it could not be brought back.",
+                )
+            try:
+                with (root.directory / each).open("rb"):
+                    pass
+            except OSError as error:
+                raise mendable_from_os(error, f"{shown} was not deleted: {each} cannot be read.") from error
 
     def keep(self, versions: Iterable[tuple[ScopeRoot, str, str]]) -> None:
         """Make sure the history holds these versions (root, path, sha256) where they stand now. Companions

@@ -1,7 +1,8 @@
 """The one store: every change of a memory, by hand, by model or by rules, goes through here.
 
 It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps of the
-home and what else is refused (`memory.store_refusals`), compare-and-swap, atomic writes. It holds no constant
+home and what else is refused (`memory.store_refusals`), what the agent would not accept
+(`Home.check_content`), compare-and-swap, atomic writes. It holds no constant
 of any agent. What else a change means (usage, attribution, history) is the business of the `Effects` handed
 in, so that the same store serves the disk and a run's overlay, where nothing but the overlay changes until
 the run's transaction applies it.
@@ -11,18 +12,19 @@ expanded); a file that is not valid UTF-8 can be read but is never rewritten.
 
 Threading: blocking; call from any thread but the GUI's. Mutations of one root are serialised between all
 Reverie processes of a profile by `Effects.exclusive`; towards agents every write is a compare-and-swap.
-Failure: `MendableError` and nothing changed; only where the change itself was done and counting its use
-failed, the error says that (reason "uncounted").
+Failure: `MendableError` and nothing changed. What goes wrong once the change is made (its use cannot be
+counted, its directory not synced) is a warning to `Effects.warn`, never an error.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from reverie.errors import Conflict, StoreError
+from reverie.files.atomic import Undurable
 from reverie.files.rooted import Entry
 from reverie.homes.base import Home
 from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
@@ -130,6 +132,8 @@ class MemoryStore:
                 if present.sha256 != expected_sha256:
                     raise changed(parsed, "it changed meanwhile")
                 refuse_no_text(parsed, valid=present.valid)
+            before = None if entry is None else present.content.encode("utf-8")
+            self.home.check_content(root, parsed.rel, before, data)
 
             def compare(current: bytes | None) -> None:
                 # Valid text has the same hash decoded as in bytes, and other bytes never have.
@@ -158,6 +162,7 @@ class MemoryStore:
                     reason="exists",
                 )
             refuse_full_scope(parsed, files, self.home.caps)
+            self.home.check_content(root, parsed.rel, None, data)
             self._effects.will_change(root, parsed.rel)
             self._write(root, files, parsed, data, None, create_only=True)
         self._effects.wrote(root, parsed.rel)
@@ -172,6 +177,7 @@ class MemoryStore:
                 after = change(before)
                 data = encoded(parsed, after, self.home.caps)
                 expected = before.encode("utf-8")
+                self.home.check_content(root, parsed.rel, expected, data)
 
                 def compare(current: bytes | None, expected: bytes = expected) -> None:
                     if current != expected:
@@ -213,7 +219,9 @@ class MemoryStore:
         # Seen before the history looks: if it is the same afterwards, it is what the history has.
         content = files.read(parsed.rel) if entry.kind == "file" else None
         self._effects.will_change(root, parsed.rel)
+        self._effects.will_delete(root, parsed.rel)
         for rel in below:
+            self.home.check_content(root, rel, files.read(rel), None)
             self._effects.replacing(root, rel, None)
 
         def unchanged(taken: list[Entry], taken_content: bytes | None) -> None:
@@ -221,7 +229,8 @@ class MemoryStore:
             if not same or taken_content != content:
                 raise _Overtaken
 
-        files.remove(parsed.rel, check=unchanged)
+        with self._made():
+            files.remove(parsed.rel, check=unchanged)
 
     def rename(self, old: str | MemoryPath, new: str | MemoryPath) -> None:
         """Move a file or directory inside its scope. Neither size nor file count is checked (mux.md section
@@ -251,12 +260,16 @@ class MemoryStore:
                 refuse_untouchable(
                     self.home, root, MemoryPath(source.scope, tuple(rel.split("/"))), "renamed"
                 )
+            contents = {rel: files.read(rel) for rel in below}
+            for rel, data in contents.items():
+                self.home.check_content(root, target.rel + rel[len(source.rel) :], None, data)
+                self.home.check_content(root, rel, data, None)
             self._effects.will_change(root, source.rel)
-            for rel in below:
-                moved = target.rel + rel[len(source.rel) :]
-                self._effects.replacing(root, moved, files.read(rel))
+            for rel, data in contents.items():
+                self._effects.replacing(root, target.rel + rel[len(source.rel) :], data)
                 self._effects.replacing(root, rel, None)
-            files.rename(source.rel, target.rel)
+            with self._made():
+                files.rename(source.rel, target.rel)
         self._effects.renamed(root, source.rel, target.rel)
 
     def restore(self, path: str | MemoryPath, data: bytes, *, mode: int | None = None) -> None:
@@ -311,9 +324,12 @@ class MemoryStore:
             if sha256_of_bytes(content) != expected_sha256:
                 raise changed(parsed, "it changed meanwhile")
 
-        compare([], files.read(parsed.rel))
+        content = files.read(parsed.rel)
+        compare([], content)
+        self.home.check_content(root, parsed.rel, content, None)
         self._effects.replacing(root, parsed.rel, None)
-        files.remove(parsed.rel, check=compare)
+        with self._made():
+            files.remove(parsed.rel, check=compare)
 
     def pin(self, path: str | MemoryPath, pinned: bool) -> None:
         """Pin or unpin one path; whether a file is there is not checked (mux.md section 6)."""
@@ -335,9 +351,19 @@ class MemoryStore:
         def before_replace(current: bytes | None) -> None:
             if compare is not None:
                 compare(current)
+            self.home.check_content(root, parsed.rel, current, data)
             self._effects.replacing(root, parsed.rel, data)
 
-        files.write(parsed.rel, data, create_only=create_only, mode=mode, before_replace=before_replace)
+        with self._made():
+            files.write(parsed.rel, data, create_only=create_only, mode=mode, before_replace=before_replace)
+
+    @contextlib.contextmanager
+    def _made(self) -> Iterator[None]:
+        """A change that was made is no failure, also where the disk could not make it durable."""
+        try:
+            yield
+        except Undurable as error:
+            self._effects.warn(str(error))
 
     def _text(self, parsed: MemoryPath, files: ScopeFiles, *, any_size: bool = False) -> StoredText:
         entry = files.entry(parsed.rel)

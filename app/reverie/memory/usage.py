@@ -8,7 +8,8 @@ usage sidecar gets one in Reverie's own data directory.
 Towards an agent app that overwrites its sidecar from memory there is a ledger (`memory.usage_deltas`) in
 Reverie's data directory. It is written ahead of each change, under the sidecar's lock, and knows the file
 that the change was made on, so that after a kill between the two writes the change has not happened. Every
-change, like `reapply_lost`, first puts back what the agent has overwritten.
+change, like `reapply_lost`, first puts back what the agent has overwritten. A file that Reverie wrote ends
+with a newline, which no agent writes: so a Reverie with another profile is not taken for the agent.
 
 Threading: any thread but the GUI's. Failure: `Unavailable` (also when the home is gone: that is not "no
 pins"), `Busy`, `Conflict`, and nothing changed. An unreadable sidecar reads as no entries, as for the agent,
@@ -17,8 +18,10 @@ and is set aside before the first write.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,26 +36,66 @@ from reverie.files.sidecar import Sidecar
 from reverie.homes.base import Home
 from reverie.homes.scopes import ScopeRoot
 from reverie.memory import usage_entries as rules
-from reverie.memory.usage_deltas import Ledger, put_back
+from reverie.memory.usage_deltas import Ledger, judged, put_back
 from reverie.memory.usage_entries import UNUSED as UNUSED
 from reverie.memory.usage_entries import Entries, unescaped
 from reverie.memory.usage_entries import Usage as Usage
 from reverie.memory.usage_ledger import LedgerFile
+from reverie.memory.write_guard import ReadOnlyStore
 
 LEDGER = "usage-deltas.json"
+_PACE_S = 3.0
+"""How often at most lost changes are put back while nothing else is written."""
+_SETTLE_S = 0.8
+"""How long an overwritten version is left alone, so that a Reverie with another profile sees it too."""
+
+
+_CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.EINVAL, errno.ELOOP})
+
+
+def _is_closed(error: Unavailable) -> bool:
+    """Whether it is the sidecar alone that cannot be read; a home that is gone has other causes."""
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in _CLOSED
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What keeping Reverie's changes of pins and use came to."""
+
+    keys: tuple[str, ...] = ()
+    """The keys put back now."""
+    announce: int = 0
+    """How many changes a running agent lacks, where a person has not been told yet; else 0."""
+    pending: bool = False
+    """Something is still to be put back: ask again in a second."""
 
 
 class UsageLog:
     """The usage sidecar of one home. Keys are logical keys, as `Home.usage_key` gives them."""
 
-    def __init__(self, home: Home, *, own_sidecar: Path, lock_dir: Path, clock: Clock) -> None:
+    def __init__(
+        self,
+        home: Home,
+        *,
+        own_sidecar: Path,
+        lock_dir: Path,
+        clock: Clock,
+        require: Callable[[], None] = lambda: None,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`require` raises `ReadOnlyStore` while the home's own sidecar must not be written."""
         path = home.usage_sidecar or own_sidecar
+        in_home = require if home.usage_sidecar is not None else lambda: None
         rejected = path.with_name(f"{path.name}.rejected.json")
         self._home = home
         self._lock_dir = lock_dir
         self._clock = clock
-        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
-        self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock)
+        self._seconds = seconds
+        self._put_back_at = -_PACE_S
+        self._noticed_at = 0.0
+        ending = b"\n" if home.usage_sidecar is not None else b""
+        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=in_home, ending=ending)
+        self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=in_home)
         # A sidecar of our own is overwritten by nobody.
         self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if home.usage_sidecar is not None else None
 
@@ -61,9 +104,28 @@ class UsageLog:
         self._require_home()
         return rules.usages(self._sidecar.read().data)
 
+    def load_for_showing(self) -> dict[str, Usage]:
+        """As `load`, with a mark at the pins that the running agent has not read yet. A sidecar that may not
+        be read shows as no entries: `problem` says so."""
+        try:
+            found = self.load()
+        except Unavailable as error:
+            if not _is_closed(error):
+                raise
+            return {}
+        for key in self.unknown_pins():
+            if key in found:
+                found[key] = replace(found[key], unknown_to_agent=True)
+        return found
+
     def problem(self) -> str:
         """Why no pins and no use are known although there is a sidecar; empty if it can be read."""
-        return self._sidecar.read().problem
+        try:
+            return self._sidecar.read().problem
+        except Unavailable as error:
+            if not _is_closed(error):
+                raise
+            return str(error)
 
     def record_read(self, key: str) -> None:
         """Count one use."""
@@ -93,11 +155,37 @@ class UsageLog:
         if before or after:
             self._change(lambda entries: rules.merge(entries, before, after), [*before, *after])
 
-    def reapply_lost(self) -> tuple[str, ...]:
-        """Put back what the agent has overwritten; returns the keys put back since this was last asked."""
-        if self._ledger is None or self._ledger.read() == Ledger():
-            return ()
-        return self._change(lambda entries: None, tell=True)
+    def unknown_pins(self) -> frozenset[str]:
+        """The keys whose pin, or lack of one, a running agent is known not to have read yet."""
+        return frozenset() if self._ledger is None else self._ledger.read().unknown_pins
+
+    def reapply_lost(self, *, patient: bool = False) -> Kept:
+        """Put back what the agent has overwritten. With `patient`, for callers that ask again: not before
+        other processes had a chance to see it too, and only every few seconds. While the sidecar must not be
+        written nothing is put back; the ledger keeps it."""
+        try:
+            return self._reapply(patient=patient)
+        except ReadOnlyStore:
+            return Kept()
+
+    def _reapply(self, *, patient: bool) -> Kept:
+        if self._ledger is None:
+            return Kept()
+        ledger = self._ledger.read()
+        if ledger == Ledger() or (not ledger.deltas and not ledger.announced):
+            return Kept()
+        if not patient:
+            return self._change(lambda entries: None, tell=True)
+        now = self._seconds()
+        kept = self._change(lambda entries: None, tell=True, put_back=False)
+        if not kept.pending:
+            self._noticed_at = 0.0
+            return kept
+        self._noticed_at = self._noticed_at or now
+        if now - self._noticed_at < _SETTLE_S or now - self._put_back_at < _PACE_S:
+            return kept
+        self._put_back_at, self._noticed_at = now, 0.0
+        return replace(self._change(lambda entries: None), announce=kept.announce)
 
     def _require_home(self) -> None:
         if not self._home.available():
@@ -114,12 +202,16 @@ class UsageLog:
         *,
         subtrees: Iterable[str] = (),
         tell: bool = False,
-    ) -> tuple[str, ...]:
-        """Apply `rule`, which changes no entries but those named; with `tell` returns the keys put back."""
+        put_back: bool = True,
+    ) -> Kept:
+        """Apply `rule`, which changes no entries but those named. `tell`: count what a person is told of as
+        told. Without `put_back`, what was lost is only noted."""
         self._require_home()
         if self._ledger is None:
             ensure_private(self._sidecar.path.parent)
-        request = _Request(rule, tuple(keys), tuple(subtrees), tell, self._clock(), self._file_test())
+        request = _Request(
+            rule, tuple(keys), tuple(subtrees), tell, put_back, self._clock(), self._file_test()
+        )
         base: Ledger | None = None
         outcome: _Outcome | None = None
 
@@ -129,7 +221,7 @@ class UsageLog:
             if self._ledger is not None and base is None:
                 base = self._ledger.read()
             kept = base if outcome is None else outcome.ledger
-            outcome = _outcome(data, self._file_name(), base, request)
+            outcome = _outcome(data, self._file_name(), base, request, by_agent=not self._sidecar.is_ours())
             if outcome.rejected:
                 self._keep_rejected(outcome.rejected)
             if self._ledger is not None and outcome.ledger != kept:
@@ -142,7 +234,7 @@ class UsageLog:
             if base is not None and outcome is not None:
                 self._take_back(outcome.ledger, base)
             raise
-        return () if outcome is None else outcome.told
+        return Kept() if outcome is None else outcome.kept
 
     def _file_name(self) -> str:
         """Tells the file that stands there from any other that ever did; empty if there is none."""
@@ -199,6 +291,7 @@ class _Request:
     keys: tuple[str, ...]
     subtrees: tuple[str, ...]
     tell: bool
+    put_back: bool
     now: int
     exists: Callable[[str], bool]
 
@@ -214,32 +307,36 @@ class _Outcome:
     data: dict[str, Any] | None
     ledger: Ledger
     rejected: Mapping[str, Any]
-    told: tuple[str, ...]
+    kept: Kept
 
 
-def _outcome(data: dict[str, Any], file: str, base: Ledger | None, request: _Request) -> _Outcome:
+def _outcome(
+    data: dict[str, Any], file: str, base: Ledger | None, request: _Request, *, by_agent: bool
+) -> _Outcome:
     """Put back what was lost, then make the change. `base` None: nobody overwrites this sidecar."""
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}
     rejected = {"entries": raw} if raw is not None and raw is not entries else rules.take_rejects(entries)
     found = _version(entries)
-    ledger = Ledger() if base is None else base.as_of(file)
-    before = ledger
+    before = ledger = Ledger() if base is None else base.as_of(file)
     if data and ledger.deltas and ledger.version != found:
-        lost = put_back(ledger.deltas, entries, request.exists)
-        untold = tuple(dict.fromkeys([*ledger.untold, *lost]))
-        ledger = replace(ledger, version=found, deltas={}, untold=untold)
-    told = ledger.untold if request.tell else ()
-    ledger = replace(ledger, untold=()) if request.tell else ledger
+        left = judged(ledger.deltas, entries, request.exists, by_agent=by_agent, now=request.now)
+        ledger = replace(ledger, version=found, deltas=left)
+    lost = tuple(key for key, delta in ledger.deltas.items() if delta.lost)
+    if lost and request.put_back:
+        ledger = replace(ledger, deltas=put_back(ledger.deltas, entries, request.exists))
+    announce = ledger.overwritten if request.tell and not ledger.announced else 0
+    ledger = replace(ledger, announced=ledger.overwritten > 0 and (ledger.announced or announce > 0))
     states = request.states(entries)
     request.rule(entries)
     if _version(entries) == found:
-        return _Outcome(None, ledger, {}, told)
+        return _Outcome(None, ledger, {}, Kept((), announce, pending=bool(lost)))
     rules.prune(entries)
     data["entries"] = entries
     ledger = ledger.with_changes(states, request.states(entries, states), request.now)
     origin = file, replace(before, origin=None)
-    return _Outcome(data, replace(ledger, version=_version(entries), origin=origin), rejected, told)
+    kept = Kept(lost if request.put_back else (), announce)
+    return _Outcome(data, replace(ledger, version=_version(entries), origin=origin), rejected, kept)
 
 
 def _version(entries: Entries) -> str:

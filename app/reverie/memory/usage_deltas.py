@@ -1,15 +1,22 @@
 """What Reverie changed in the agent's usage sidecar, kept until the agent is seen to know it.
 
-The running agent app reads its sidecar once and later overwrites it from memory, so a pin set meanwhile is
-lost (formats/mux.md section 8). Reverie therefore keeps, per logical key, how an entry was before its changes
-and how it made it. As soon as the file is no longer the one Reverie wrote, each of these deltas is judged by
-the entry that is there now. Either it grew out of ours: then the agent knows our change. Or it grew out of
-the one before: then the change was overwritten, and is made once more on top of what the agent counted since.
-Both end the delta, so nothing is ever put back twice (design.md section 4).
+The running agent app reads its sidecar once and writes it whole, from memory, at every use (formats/mux.md
+section 8 and 20.D1): a pin set meanwhile is overwritten again and again until the agent is restarted. Reverie
+therefore keeps, per logical key, how an entry was before its changes and how it made it. Each version of the
+file that Reverie did not write is judged:
 
-What tells the two apart: each use by the agent raises the count and the time together, and nothing lowers
-them. Where that does not decide, a count is believed to be known and a pin to be lost: to put a pin back once
-and say so is the smaller harm.
+* The agent wrote it and it contains our change: the agent knows it, and the delta is done.
+* The agent wrote it without our change: the change is made again on top of what is there, and kept. A pin
+  that the agent itself changed since its last version is the agent's, and that part of the delta is dropped.
+* Another Reverie (another profile) wrote it: it proves nothing about the agent, so the delta stays.
+
+A delta also ends when a person takes the change back, when its file goes, or after 30 days without a sign of
+the agent.
+
+What tells a version that contains our change from one that does not: pins, write times, and that each use
+by the agent raises the count and the time together. Deltas are ordered: an agent that knows one knows those
+made before it, and one that lacks one lacks those made after it. Where nothing decides, a delta that the
+agent overwrote before counts as overwritten again, and any other as known.
 
 Pure. A ledger is a value, which `memory.usage_ledger` stores.
 """
@@ -28,26 +35,53 @@ MAX_AGE_MS = 30 * DAY_MS
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One entry before Reverie's changes and after them; None: no entry. `at` in UTC ms."""
+    """One change of one entry that the agent is not known to have read."""
 
     before: Usage | None
+    """The entry without our changes; None: there was none."""
     after: Usage | None
+    """The entry with them; None: Reverie removed it."""
     at: int
+    """When it was made, or last seen overwritten; UTC ms."""
+    lost: bool = False
+    """Overwritten and not made again yet: the file has `before`, or something newer without our change."""
+    overwritten: bool = False
+    """A running agent is known that lacks this change."""
+
+    @property
+    def is_pin(self) -> bool:
+        return (self.before or UNUSED).pinned != (self.after or UNUSED).pinned
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The deltas that are not settled. `version` names the state of the entries that Reverie made last.
-
-    `untold` are keys that were put back and not yet reported. `origin` is the ledger before the last change,
-    with a name of the very file that it was made on: while that is still there, the change has not happened.
-    An agent that writes the old state again makes another file of it.
-    """
+    """The deltas that the agent is not known to have read."""
 
     version: str = ""
+    """Names the entries that the deltas were last compared with, or that Reverie wrote last."""
     deltas: Mapping[str, Delta] = field(default_factory=dict)
-    untold: tuple[str, ...] = ()
+    """By logical key, in the order in which they were made."""
+    announced: bool = False
+    """A person was told that a running agent overwrites these; reset when none is left."""
     origin: tuple[str, Ledger] | None = None
+    """The ledger before the last change, with a name of the very file that it was made on: while that file
+    is still there, the change has not happened. An agent that writes the old state again makes another file
+    of it."""
+
+    @property
+    def overwritten(self) -> int:
+        """How many changes a running agent is known to lack."""
+        return sum(delta.overwritten for delta in self.deltas.values())
+
+    @property
+    def unknown_pins(self) -> frozenset[str]:
+        """The keys whose pin, or lack of one, a running agent is known not to have read."""
+        return frozenset(key for key, delta in self.deltas.items() if delta.overwritten and delta.is_pin)
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether something is to be made again."""
+        return any(delta.lost for delta in self.deltas.values())
 
     def as_of(self, file: str) -> Ledger:
         """This ledger; the one before it if the last change died on its way to the file."""
@@ -58,46 +92,135 @@ class Ledger:
     ) -> Ledger:
         """With one more change noted; what is too old or too much is let go."""
         deltas = dict(self.deltas)
+        overwritten = self.overwritten > 0
         for key in after:
             earlier = deltas.pop(key, None)
-            delta = Delta(earlier.before if earlier is not None else before.get(key), after[key], now)
-            if delta.before != delta.after:
-                deltas[key] = delta
+            base = earlier.before if earlier is not None else before.get(key)
+            if base != after[key]:
+                deltas[key] = Delta(base, after[key], now, overwritten=overwritten)
         recent = [(key, delta) for key, delta in deltas.items() if delta.at > now - MAX_AGE_MS]
         return replace(self, deltas=dict(recent[-MAX_DELTAS:]))
 
 
-def put_back(deltas: Mapping[str, Delta], entries: Entries, exists: Callable[[str], bool]) -> list[str]:
-    """Make the lost changes again, in place; returns their keys. `exists` says whether a key has a file."""
-    lost = [key for key, delta in deltas.items() if _is_lost(key, delta, usage_of(entries.get(key)), exists)]
-    for key in lost:
-        put(entries, key, _remade(key, deltas[key], usage_of(entries.get(key)), exists))
-    return lost
+def judged(
+    deltas: Mapping[str, Delta],
+    entries: Entries,
+    exists: Callable[[str], bool],
+    *,
+    by_agent: bool,
+    now: int,
+) -> dict[str, Delta]:
+    """What is left of the deltas in view of a version that this Reverie did not write.
+
+    `by_agent`: the agent wrote it, not another Reverie. `exists` says whether a key has a file."""
+    left: dict[str, Delta] = {}
+    for (key, delta), knows in zip(
+        deltas.items(), _verdicts(deltas, entries, by_agent=by_agent), strict=True
+    ):
+        if delta.at <= now - MAX_AGE_MS:
+            continue  # no sign of an agent for so long: an old copy of the file is no agent that overwrites
+        found = usage_of(entries.get(key))
+        if delta.after is not None and (_was_dropped(delta, found) or not exists(key)):
+            continue
+        if not knows:
+            target = _remade(key, delta, found, exists, agent_pin=by_agent)
+            base = found if key in entries else None
+            if (target or UNUSED) != found:
+                marked = delta.overwritten or by_agent
+                left[key] = Delta(base, target, now if by_agent else delta.at, lost=True, overwritten=marked)
+        elif not by_agent:
+            left[key] = _moved(delta, found)
+    return left
 
 
-def _is_lost(key: str, delta: Delta, now: Usage, exists: Callable[[str], bool]) -> bool:
+def put_back(
+    deltas: Mapping[str, Delta], entries: Entries, exists: Callable[[str], bool]
+) -> dict[str, Delta]:
+    """Make the lost changes again, in place; returns all deltas, none of them lost.
+
+    An entry that the agent never had stays one, whatever other Reveries counted in it."""
+    made: dict[str, Delta] = {}
+    for key, delta in deltas.items():
+        if delta.lost:
+            found = usage_of(entries.get(key))
+            base = found if key in entries else None
+            after = _remade(key, delta, found, exists, agent_pin=False)
+            put(entries, key, after)
+            delta = replace(delta, lost=False)
+            if (delta.before or UNUSED) != UNUSED:
+                delta = replace(delta, before=base, after=after)
+        made[key] = delta
+    return made
+
+
+def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) -> list[bool]:
+    """For each delta, whether this version contains it."""
+    verdicts = [
+        False if delta.lost else _contains(delta, usage_of(entries.get(key))) for key, delta in deltas.items()
+    ]
+    known_to = max((n for n, verdict in enumerate(verdicts) if verdict), default=-1)
+    lost_from = next((n for n, verdict in enumerate(verdicts) if verdict is False), len(verdicts))
+    decided: list[bool] = []
+    for number, (verdict, delta) in enumerate(zip(verdicts, deltas.values(), strict=True)):
+        if verdict is not None:
+            decided.append(verdict)
+        elif not by_agent:
+            decided.append(True)
+        elif number < known_to or number > lost_from:
+            decided.append(number < known_to)
+        else:
+            decided.append(not delta.overwritten)
+    return decided
+
+
+def _contains(delta: Delta, now: Usage) -> bool | None:
+    """Whether an entry has our change in it; None: it may, or may not."""
     before, after = delta.before or UNUSED, delta.after or UNUSED
     if now == after:
+        return True
+    if now == before:
         return False
-    if delta.after is None or now == before != UNUSED:
-        return _grew_from(before, now)
-    if now == UNUSED:
-        # An entry that the agent had and dropped is its own doing; one it never had, it never saw, unless
-        # the file is gone and the agent dropped the entry with it.
-        return before == UNUSED and exists(key)
-    if before.pinned != after.pinned != now.pinned:
+    if delta.after is None:
+        return not _grew_from(before, now)
+    if delta.is_pin:
+        if now.pinned == after.pinned:
+            return now.access_count >= after.access_count
         # Our marks without our pin: somebody who had seen it took it away.
-        return _marks(now) != _marks(after)
-    return not _grew_from(after, now)
+        return _marks(now) == _marks(after)
+    if before.last_write_at != after.last_write_at and (now.last_write_at or 0) <= (after.last_write_at or 0):
+        return now.last_write_at == after.last_write_at and now.access_count >= after.access_count
+    if not _grew_from(after, now):
+        return False
+    return None if _grew_from(before, now) else True
 
 
-def _remade(key: str, delta: Delta, now: Usage, exists: Callable[[str], bool]) -> Usage | None:
-    """Our change on top of what is there: counts add up, the later time stands."""
+def _was_dropped(delta: Delta, now: Usage) -> bool:
+    """An entry that the agent had and dropped is its own doing; one that it never had, it never saw."""
+    return now == UNUSED and (delta.before or UNUSED) != UNUSED and not delta.lost
+
+
+def _moved(delta: Delta, now: Usage) -> Delta:
+    """The same change of an entry that another Reverie, which kept our change, went on from."""
+    before, after = delta.before or UNUSED, delta.after or UNUSED
+    if delta.after is None or now == after or before == UNUSED:
+        return delta
+    count = max(now.access_count - (after.access_count - before.access_count), 0)
+    pinned = before.pinned if now.pinned == after.pinned else now.pinned
+    return replace(delta, before=replace(before, pinned=pinned, access_count=count), after=now)
+
+
+def _remade(
+    key: str, delta: Delta, now: Usage, exists: Callable[[str], bool], *, agent_pin: bool
+) -> Usage | None:
+    """Our change on top of what is there: counts add up, the later time is kept.
+
+    `agent_pin`: a pin other than in `before` is the agent's own change, and is kept."""
     if delta.after is None and not exists(key):
         return None
     before, after = delta.before or UNUSED, delta.after or UNUSED
+    ours = delta.is_pin and not (agent_pin and now.pinned != before.pinned)
     made = Usage(
-        after.pinned if after.pinned != before.pinned else now.pinned,
+        after.pinned if ours else now.pinned,
         max(now.access_count + after.access_count - before.access_count, 0),
         _time(before.last_accessed_at, after.last_accessed_at, now.last_accessed_at),
         _time(before.last_write_at, after.last_write_at, now.last_write_at),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 Entries = dict[str, Any]
@@ -33,6 +33,9 @@ class Usage:
     access_count: int = 0
     last_accessed_at: int | None = None
     last_write_at: int | None = None
+    unknown_to_agent: bool = False
+    """The running agent has not read yet that it was pinned or unpinned. Only for showing: no sidecar has
+    it."""
 
 
 UNUSED = Usage()
@@ -116,7 +119,7 @@ def merge(entries: Entries, before: Mapping[str, Usage | None], after: Mapping[s
     for key in {**before, **after}:
         base, target = before.get(key) or UNUSED, after.get(key) or UNUSED
         now = usage_of(entries.get(key))
-        still = {field.name: getattr(now, field.name) == getattr(base, field.name) for field in fields(Usage)}
+        still = {name: getattr(now, name) == getattr(base, name) for name in _NAMES}
         still["access_count"] &= still["last_accessed_at"]
         merged = Usage(*(getattr(target if still[name] else now, name) for name in still))
         if merged == UNUSED and after.get(key) is None:

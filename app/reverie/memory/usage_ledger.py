@@ -56,7 +56,7 @@ def _stored(ledger: Ledger) -> dict[str, Any]:
     data: dict[str, Any] = {
         "version": ledger.version,
         "deltas": {key: _stored_delta(delta) for key, delta in ledger.deltas.items()},
-        "untold": list(ledger.untold),
+        "announced": ledger.announced,
     }
     if ledger.origin is not None:
         version, earlier = ledger.origin
@@ -69,17 +69,19 @@ def _stored_delta(delta: Delta) -> dict[str, Any]:
         "before": None if delta.before is None else spelt(delta.before),
         "after": None if delta.after is None else spelt(delta.after),
         "at": delta.at,
+        "lost": delta.lost,
+        "overwritten": delta.overwritten,
     }
 
 
 def _ledger_from(data: Mapping[str, Any]) -> Ledger:
-    version, deltas, untold = data.get("version"), data.get("deltas"), data.get("untold")
+    version, deltas = data.get("version"), data.get("deltas")
     return Ledger(
         version if isinstance(version, str) else "",
         {key: _delta_from(raw) for key, raw in deltas.items() if isinstance(raw, dict)}
         if isinstance(deltas, dict)
         else {},
-        tuple(key for key in untold if isinstance(key, str)) if isinstance(untold, list) else (),
+        data.get("announced") is True,
         _origin_from(data.get("origin")),
     )
 
@@ -90,6 +92,8 @@ def _delta_from(raw: Mapping[str, Any]) -> Delta:
         None if before is None else usage_of(before),
         None if after is None else usage_of(after),
         at if isinstance(at, int) else 0,
+        raw.get("lost") is True,
+        raw.get("overwritten") is True,
     )
 
 

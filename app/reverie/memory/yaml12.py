@@ -36,6 +36,7 @@ _TIMESTAMP = re.compile(
 )
 _TAG = "tag:yaml.org,2002:"
 # Ordinary characters in YAML 1.2 that PyYAML takes for line breaks, or refuses.
+_SURROGATE_PAIR = re.compile(r"(\\u[dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 _MISREAD = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]|\r(?!\n)"
 )
@@ -109,15 +110,32 @@ def parse(block: str) -> Node | None:
     import yaml  # late: it costs tens of milliseconds, and most files are read without it
 
     offset = 1 if block.startswith("\ufeff") else 0
-    readable, originals = _made_readable(block[offset:])
+    paired, escapes = _without_surrogate_escapes(block[offset:])
+    readable, originals = _made_readable(paired)
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    builder = _Builder(readable.split("\n"), originals, offset)
+    builder = _Builder(readable.split("\n"), originals, escapes, offset)
     try:
         for event in yaml.parse(readable, Loader=loader):
             builder.take(event)
     except (yaml.YAMLError, RecursionError) as error:
         raise MalformedError(str(error)) from error
     return builder.root
+
+
+def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
+    """`text`, as long as it was, with the two escapes of one character beyond U+FFFF, which PyYAML refuses,
+    written as escapes of private-use characters; and the way back, escape by escape."""
+    found = sorted({escape for pair in _SURROGATE_PAIR.finditer(text) for escape in pair.groups()})
+    if not found:
+        return text, {}
+    lowered = text.lower()
+    codes = (code for code in range(0xE000, 0xF900) if chr(code) not in text)
+    free = (escape for code in codes if (escape := f"\\u{code:04x}") not in lowered)
+    stand_ins = dict(zip(found, free, strict=False))
+    if len(stand_ins) < len(found):
+        return text, {}
+    made = _SURROGATE_PAIR.sub(lambda pair: stand_ins[pair[1]] + stand_ins[pair[2]], text)
+    return made, {new: old for old, new in stand_ins.items()}
 
 
 def _made_readable(text: str) -> tuple[str, dict[int, str]]:
@@ -141,10 +159,13 @@ def _made_readable(text: str) -> tuple[str, dict[int, str]]:
 class _Builder:
     """Turns events into nodes, without recursion, refusing what the agent's parser refuses."""
 
-    def __init__(self, lines: list[str], originals: dict[int, str], offset: int) -> None:
+    def __init__(
+        self, lines: list[str], originals: dict[int, str], escapes: dict[str, str], offset: int
+    ) -> None:
         self.root: Node | None = None
         self._lines = lines
         self._originals = originals
+        self._escapes = escapes
         self._offset = offset
         self._open: list[Node] = []
         self._anchors: dict[str, Node] = {}
@@ -170,12 +191,23 @@ class _Builder:
             if node.style in ("'", '"'):
                 self._check_continued(self._lines[start.line + 1 : end.line + 1])
             text = event.value.translate(self._originals) if self._originals else event.value
+            text = self._with_surrogates(text, node.style) if self._escapes else text
             node.value = _resolved(text, event.tag, plain=event.implicit[0] and not node.style)
         elif kind == "alias":
             self._resolve_alias(node)
         else:
             node.flow = bool(event.flow_style)
         return node
+
+    def _with_surrogates(self, text: str, style: str) -> str:
+        """The text of a scalar with what `_without_surrogate_escapes` replaced: a character where escapes
+        count, else the escapes as they were written."""
+        for new, old in self._escapes.items():
+            written, meant = (chr(int(new[2:], 16)), chr(int(old[2:], 16))) if style == '"' else (new, old)
+            text = text.replace(written, meant)
+        if style != '"':
+            return text
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
     def _block_column(self) -> int:
         """What belongs to the innermost block must stand further in than this; PyYAML lets much pass."""

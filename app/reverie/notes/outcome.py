@@ -21,6 +21,8 @@ Gate = Literal[
     "nothing-new",
     "stood-down",
     "in-flight",
+    "unknown-layout",
+    "not-in-use",
     "model-unavailable",
     "error",
 ]
@@ -53,7 +55,8 @@ class NotesOutcome:
     def as_json(self) -> dict[str, Any]:
         """What `reverie notes --json` says (design.md section 5)."""
         if not self.succeeded:
-            return {"success": False, "error": self.text}
+            refused = self.gate in ("unknown-layout", "not-in-use")
+            return {"success": False, "error": self.text, **({"reason": self.reason} if refused else {})}
         return {"success": True, **({} if self.path is None else {"memoryPath": str(self.path)})}
 
 

@@ -1,5 +1,6 @@
-"""The notes without a model: four sections filled from the transcript by fixed rules.
+"""The notes without a model: five sections filled from the transcript by fixed rules.
 
+- Session Title: the session's title, where the section is empty.
 - Current State: what was asked last, what was answered last, what is still open in the agent's list. Lines
   of this form are replaced, others stay.
 - Files and Functions: each file that was changed, with how often.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -48,8 +49,10 @@ Lines = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the rules found: lines for each section, `files` path -> how often it was changed."""
+    """What the rules found: lines for each section, `files` path -> how often it was changed. `title`: the
+    session's."""
 
+    title: str = ""
     state: tuple[str, ...] = ()
     files: Mapping[str, int] | None = None
     errors: tuple[str, ...] = ()
@@ -68,7 +71,9 @@ class RulesNotes:
     async def update(self, task: NotesTask, draft: NotesDraft, cancelled: Callable[[], bool]) -> EngineEnd:
         if cancelled():
             return EngineEnd("cancelled")
-        found = found_in(task.messages, self._corrections)
+        found = replace(
+            found_in(task.messages, self._corrections), title="".join(_safe([_short(task.title)]))
+        )
         refused: StoreError | None = None
         before = draft.text
         try:
@@ -137,13 +142,14 @@ def found_in(messages: Iterable[Message], corrections: Callable[[str], Iterable[
     if answers:
         state.append(f"- Answered last: {_short(answers[max(answers)])}")
     state += [f"- Open: {_short(item)}" for item in todo]
-    return Findings(_safe(state), files, _safe(errors), _safe(work))
+    return Findings(state=_safe(state), files=files, errors=_safe(errors), work=_safe(work))
 
 
 def filled(text: str, found: Findings) -> str:
     """The notes with what was found, in their own line ends."""
     newline = "\r\n" if "\r\n" in text else "\n"
     changes: dict[str, Callable[[Lines], Lines]] = {
+        "Session Title": lambda lines: [found.title] if found.title and not lines else lines,
         "Current State": lambda lines: _replaced(lines, found.state, _STATE) if found.state else lines,
         "Files and Functions": lambda lines: _files(lines, found.files or {}),
         "Errors & Corrections": lambda lines: _added(lines, found.errors, _FAILED, _CORRECTED),

@@ -29,6 +29,7 @@ from reverie.files.rooted import RootedDirectory
 from reverie.homes.agents import NotesPlace
 from reverie.homes.scopes import ScopeContext
 from reverie.memory.store import sha256_of_bytes
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.notes.engine import NotesEngine
 from reverie.notes.material import newest
 from reverie.notes.outcome import Gate, NotesOutcome, NotesStanding, gate_words
@@ -40,7 +41,7 @@ from reverie.notes.thresholds import Counters, Measured, Thresholds, decide, suc
 from reverie.runs.activity import Activity
 from reverie.runs.dependencies import RunDependencies
 from reverie.text.redact import redact
-from reverie.transcripts.claude import session_head
+from reverie.transcripts.claude import session_head, title_by_hand
 from reverie.transcripts.claude_facts import SessionFacts, SessionScan
 from reverie.transcripts.claude_reading import ClaudeReadable
 from reverie.transcripts.reading import Reading
@@ -129,6 +130,8 @@ class NotesService:
                 return self._run(looked, "thresholds")
         except LeaseHeld:
             return self._gate("in-flight", session_id, "An update of these notes is at work already.")
+        except ReadOnlyStore as error:
+            return self._gate(error.refusal.reason, session_id, str(error))
         except MendableError as error:
             return self._gate("error", session_id, str(error), level="warning")
 
@@ -151,6 +154,8 @@ class NotesService:
                 return self._run(looked, "manual")
         except LeaseHeld as error:
             return self._gate("in-flight", session_id, str(error), level="warning")
+        except ReadOnlyStore as error:
+            return self._gate(error.refusal.reason, session_id, str(error), level="warning")
         except MendableError as error:
             return self._gate("error", session_id, str(error), level="warning", next_step=error.next_step)
 
@@ -201,6 +206,7 @@ class NotesService:
             return self._gate(
                 "unknown-session", session_id, "The home lists no such session.", level="warning"
             )
+        self._parts.run.guard.require(place.root)
         state = self._parts.book.of(session_id)
         try:
             facts = self._facts(session_id, place)
@@ -373,6 +379,9 @@ class NotesService:
 
 
 def _title(transcript: Path) -> str:
+    by_hand = title_by_hand(transcript.with_suffix(""))
+    if by_hand:
+        return by_hand
     with contextlib.suppress(FileNotFoundError):  # it may go at any moment
         return session_head(transcript).title
     return ""

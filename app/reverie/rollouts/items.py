@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.rollouts.sizes import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail
-from reverie.transcripts.codex import ITEMS, Record, is_typed, message_text, records
+from reverie.transcripts.codex import ITEMS, History, Record, Segment, is_typed, message_text, records
 from reverie.transcripts.codex_reading import planned
 from reverie.transcripts.reading import Reading
 
@@ -44,7 +44,7 @@ class PromptText:
 
 def items_of(path: Path, reading: Reading, check: Callable[[], None] = lambda: None) -> Iterator[Item]:
     """The items that count, in order, each with its own `timestamp` (UTC ms) under `_at` where it has one."""
-    plan = planned(path)
+    plan = planned(History((Segment(path),)))
     for number, record in enumerate(records(path, reading)):
         if number % _CHECK_EVERY == 0:
             check()

@@ -12,6 +12,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from reverie.agent.account import Account, spent
@@ -58,6 +60,8 @@ class Around:
     limits_for: Callable[[Lease], RunLimits]
     time_limit_s: float
     trigger: str
+    to_notes: bool = False
+    """Each result becomes a note to the agent; no directory has files of its own."""
 
     def record(self, cwd: str, engine: str, details: Mapping[str, Any]) -> RunRecord:
         """A new run on one directory, begun now."""
@@ -75,14 +79,14 @@ class Around:
     def root(self, cwd: str, bucket: str) -> ScopeRoot:
         """Where the memory of a directory lies. Raises `StoreError` where a link stands in its place."""
         root = self.parts.run.home.scope_root(context_of(cwd, bucket), Scope.PROJECT)
-        # As the agent, which clears no memories that it reaches through a link.
-        if any(each.is_symlink() for each in (root.directory, *root.directory.parents[:2])):
-            raise StoreError(
-                f"The memory of {cwd} was left alone.",
-                cause=f"{root.directory} is reached through a link.",
-                next_step="Put a directory in the link's place.",
-                reason="link",
-            )
+        _refuse_links(f"The memory of {cwd}", root, root.directory, *root.directory.parents[:2])
+        return root
+
+    def notes_root(self) -> ScopeRoot:
+        """Where notes to the agent go. Raises `StoreError` where it has no memory that takes them."""
+        home = self.parts.run.home
+        root = home.scope_root(home.context(), Scope.GLOBAL)
+        _refuse_links("The memory of Codex", root, root.directory)
         return root
 
 
@@ -155,7 +159,12 @@ class RolloutRun:
         thread, output = self._thread, found.output
         header = TraceHeader(thread.id, self._cwd, str(thread.path), thread.updated_at)
         trace = NewTrace(header, redacted(thread.title), output.trace, output.summary)
-        root = self._around.root(self._cwd, self._bucket)
+        if self._around.to_notes:
+            root = self._around.notes_root()
+            plan = partial(planned_note, self._parts, root, trace)
+        else:
+            root = self._around.root(self._cwd, self._bucket)
+            plan = partial(planned_traces, self._parts, root, [trace])
 
         def confirm(record: RunRecord) -> None:
             self._keep(output.summary, record)
@@ -163,7 +172,7 @@ class RolloutRun:
         return await self._around.writer.write(
             self._record,
             root,
-            lambda: planned_traces(self._parts, root, [trace]),
+            plan,
             check=limits.check,
             confirm=confirm,
             track=self._track,
@@ -335,6 +344,30 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     told = ", ".join(trace.summary[:80].rstrip(".") for trace in new)
     gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
     return Planned(tuple(changes), f"Trace written: {told}.{gone}")
+
+
+def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Planned:
+    """One rollout's result as a note to the agent, which folds it into its memory itself."""
+    header, title = new.header, " ".join(new.title.split())
+    rel = parts.run.home.note_path(title, parts.run.clock(), header.thread_id)
+    about = f"About the session {header.thread_id} in {header.cwd}"
+    text = f"{about}{f' ({title})' if title else ''}:\n\n{new.trace.strip()}\n"
+    change = PlannedChange(root, rel, None, text.encode("utf-8", "surrogateescape"))
+    return Planned((change,), f"Note for Codex written: {new.summary[:80].rstrip('.')}.")
+
+
+def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
+    """As the agent, which clears no memories that it reaches through a link; and nothing goes into a store
+    that is read-only."""
+    if root.read_only:
+        raise StoreError(f"{what} was left alone.", cause=root.read_only, reason="read-only")
+    if any(each.is_symlink() for each in directories):
+        raise StoreError(
+            f"{what} was left alone.",
+            cause=f"{root.directory} is reached through a link.",
+            next_step="Put a directory in the link's place.",
+            reason="link",
+        )
 
 
 def _nothing_in(found: Extracted) -> str:

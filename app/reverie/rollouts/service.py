@@ -1,6 +1,9 @@
 """The extraction of one Codex home: stage one over the chosen rollouts, a few at a time, then stage two over
 every directory that has new traces.
 
+In homes of today each result becomes a note to Codex instead (`CodexHome.extracts_to_notes`), and there is no
+stage two: Codex folds notes into its memory itself.
+
 Order: what a killed run left is settled; the selection; the rollouts, of which one that fails stops no other;
 the directories touched, and those whose consolidation did not come to its end before. Nothing else of the
 home is written, its databases never.
@@ -22,6 +25,8 @@ from reverie.files.lease import LeaseHolder
 from reverie.homes.codex import CodexHome
 from reverie.homes.codex_names import bucket_of, normalised_cwd
 from reverie.homes.codex_threads import Thread
+from reverie.memory.write_guard import ReadOnlyStore
+from reverie.memory.write_lock import refuse_while_agent_writes
 from reverie.rollouts.progress import ExtractProgress, ExtractResult, PartEnd, Stage, Tell
 from reverie.rollouts.run import Around, DirectoryRun, RolloutRun, asked_again, directory_lease_name
 from reverie.rollouts.selection import SKIP_WORDS, Limits, Selection, Skipped, select
@@ -93,11 +98,13 @@ class ExtractService:
             )
         rows, failures = self._parts.state.rows(), self._parts.state.failures()
 
+        by_agent = home.extracted_at() if home.extracts_to_notes else {}
+
         def stored(thread_id: str) -> int | None:
             row = rows.get(thread_id)
             if row is None or asked_again(self._parts, row, request.trigger):
-                return None
-            return row.source_updated_at
+                return by_agent.get(thread_id)
+            return max(row.source_updated_at, by_agent.get(thread_id, 0))
 
         wanted = None
         if request.project_path is not None:
@@ -120,6 +127,11 @@ class ExtractService:
                 for each in threads
                 if each.id not in heads or (each.cwd and (not wanted or each.cwd in wanted))
             ]
+
+    @property
+    def _to_notes(self) -> bool:
+        home = self._parts.run.home
+        return isinstance(home, CodexHome) and home.extracts_to_notes
 
     def status(self, request: ExtractRequest) -> ExtractStatus:
         """Where it stands, for a footer."""
@@ -162,6 +174,13 @@ class ExtractService:
     ) -> ExtractResult:
         """Both stages."""
         try:
+            context = self._parts.run.home.context(project_path=request.project_path)
+            self._parts.run.guard.require_context(context)
+        except ReadOnlyStore as error:
+            self._voice.stood_down(error)
+            return ExtractResult("failed", str(error), engines.name, reason=error.reason)
+        try:
+            refuse_while_agent_writes(self._parts.run.home, lock_dir=self._parts.run.guard.lock_dir)
             recover(self._parts.run, "recovery before an extraction")
             selection = self.plan(request)
             waiting = self._waiting(request)
@@ -177,11 +196,12 @@ class ExtractService:
             lambda lease: RunLimits(lease, cancel, request.time_limit_s),
             request.time_limit_s,
             request.trigger,
+            self._to_notes,
         )
         work = _Work(around, engines, request.concurrency, cancel, progress)
         rollouts, late = await work.rollouts(selection.chosen)
         touched = {end.bucket for end in rollouts if end.succeeded} | waiting.keys()
-        directories = await self._directories(work, touched, cancel)
+        directories = () if self._to_notes else await self._directories(work, touched, cancel)
         return _result(
             engines.name, selection, rollouts, directories, (*selection.skipped, *late), cancel.is_set()
         )

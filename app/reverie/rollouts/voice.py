@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.rollouts.progress import PartEnd
 from reverie.rollouts.selection import SKIP_WORDS, Selection, Skipped
 from reverie.runs.activity import Activity
@@ -37,6 +38,10 @@ class Voice:
         text = f"{some(count, 'thread')} to extract, {left} left out{f' ({words})' if words else ''}."
         details = {"chosen": [thread.id for thread in selection.chosen], "skipped": counts, "engine": engine}
         self._say("candidates", text, details=details)
+
+    def stood_down(self, refusal: ReadOnlyStore) -> None:
+        """Nothing is extracted, because the store is read-only."""
+        self._say("skipped", str(refusal), details={"reason": refusal.reason})
 
     def skipped(self, skipped: Skipped) -> None:
         """A chosen thread that was left out after all."""

@@ -22,13 +22,14 @@ from reverie.errors import Conflict, MendableError
 from reverie.files.atomic import LEFT_OVER_AFTER_S
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
-from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
+from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.paths import memory_path
+from reverie.memory.write_lock import write_locks
 from reverie.rollouts.state import ExtractState
 from reverie.runs.activity import Activity
 from reverie.runs.dependencies import RunDependencies
 from reverie.runs.journal import PlannedChange
-from reverie.runs.limits import finish_failed
+from reverie.runs.limits import finish_done, finish_failed
 from reverie.runs.one_file import LEASE_STEP_S, LEASE_WAIT_S
 from reverie.runs.record import RunRecord
 from reverie.runs.transaction import LeaseLost
@@ -74,7 +75,7 @@ def ops_of(changes: Sequence[PlannedChange]) -> tuple[Mapping[str, Any], ...]:
     return tuple(
         {
             "command": "delete" if each.after is None else "create" if each.before is None else "str_replace",
-            "path": str(memory_path(Scope.PROJECT, each.rel)),
+            "path": str(memory_path(each.root.scope, each.rel)),
             "applied": True,
         }
         for each in changes
@@ -102,9 +103,12 @@ class MemoryWriter:
         """Carry out what `plan` says. `record` has not been begun; it gets another id, which `track` is told,
         so that runs are in the order in which they wrote: that is how they can be taken back. More than one
         of `attempts` makes sense where `plan` looks at the files anew."""
+        self._parts.run.guard.require(root)
         async with self._turn, self._lease(check) as lease:
             self._parts.run.recovery.run()
-            with contextlib.suppress(MendableError):  # hidden files that a killed process left harm nobody
+            # Hidden files that a killed process left harm nobody.
+            home, lock_dir = self._parts.run.home, self._parts.run.guard.lock_dir
+            with contextlib.suppress(MendableError), write_locks(home, (root,), lock_dir=lock_dir):
                 RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
             for attempt in range(attempts):
                 record = replace(record, id=self._parts.run.runs.new_id(self._parts.run.clock()))
@@ -171,9 +175,7 @@ class MemoryWriter:
         except BaseException as error:
             finish_failed(parts.run.runs, record, transaction, error, ended_at=parts.run.clock())
             raise
-        record = parts.run.runs.finish(
-            record, outcome="completed", ended_at=parts.run.clock(), summary=planned.summary
-        )
+        record = finish_done(parts.run.runs, record, ended_at=parts.run.clock(), summary=planned.summary)
         with contextlib.suppress(MendableError):  # the change is made; the next snapshot takes it in
             parts.run.snapshots.record(
                 actor=ACTOR, source=record.engine, subject=planned.summary, run_id=record.id, dirty=dirty

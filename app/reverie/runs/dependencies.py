@@ -15,6 +15,7 @@ from reverie.files.lease import LeaseHeld, Leases
 from reverie.homes.base import Home
 from reverie.memory.snapshots import Snapshots
 from reverie.memory.usage import UsageLog
+from reverie.memory.write_guard import WriteGuard
 from reverie.runs.record import RunKind, RunRecord, RunStore
 from reverie.runs.recovery import Recovery
 from reverie.runs.transaction import Transaction
@@ -31,6 +32,7 @@ class RunDependencies:
     runs: RunStore
     usage: UsageLog
     snapshots: Snapshots
+    guard: WriteGuard
     recovery: Recovery
     transaction_for: Callable[[str, str], Transaction]
     clock: Clock

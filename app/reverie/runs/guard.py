@@ -3,7 +3,8 @@ values.
 
 Every mutating request of a model or of the rules engine passes `Guard.execute`, which checks it, reserves its
 cost before anything is awaited, issues it to the memory commands of the run's overlay and journals it. Rules
-and their source: formats/mux.md section 10. Refusals are journaled with their reason and cost nothing;
+and their source: formats/mux.md section 10. A request that names no place, or is malformed, is answered and
+otherwise ignored. Refusals are journaled with their reason and cost nothing;
 accepted requests cost one, also when they fail and in a dry run. Reading is always free and goes on after the
 budget is used up.
 
@@ -20,7 +21,7 @@ from typing import Any
 from reverie.errors import MendableError
 from reverie.homes.scopes import Scope
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
-from reverie.memory.paths import MemoryPath, parse_memory_path
+from reverie.memory.paths import MemoryPath, is_hidden, parse_memory_path
 
 DRY_RUN_NOTE = "dry-run"
 # A model that floods must not fill the record, nor the agent's coverage sidecar; it is answered all the same.
@@ -105,7 +106,10 @@ class Guard:
         try:
             paths = paths_of(normalise(request))
         except MendableError as error:
-            return self._refuse(command, (), str(error), reason)
+            return {"success": False, "error": str(error)}
+        if len(paths) < (2 if command == "rename" else 1):
+            # It names no place, so it is no change: the agent neither counts nor records such a call.
+            return self._commands.execute(request)
         refusal = self._refusal(command, paths)
         if refusal is not None:
             return self._refuse(command, paths, refusal, reason)
@@ -147,6 +151,8 @@ class Guard:
                 path = parse_memory_path(text)
             except MendableError as error:
                 return str(error)
+            if is_hidden(path.rel):
+                return f"{path} is hidden: no run touches a name that begins with a dot."
             if path.scope is not None and path.scope not in self.rails.scopes:
                 allowed = ", ".join(
                     f"/memories/{scope.value}/" for scope in Scope if scope in self.rails.scopes

@@ -57,6 +57,9 @@ class Journal:
 
     intents: tuple[FileIntent, ...]
     emptied: tuple[tuple[str, str], ...] = ()
+    made: tuple[tuple[str, str], ...] = ()
+    """Directories that were not there before and hold files of the run, deepest first: (an existing directory
+    above, path below it). Undo removes those that are empty then."""
     usage_before: UsageDelta = field(default_factory=dict)
     usage_after: UsageDelta = field(default_factory=dict)
     coverage: Mapping[str, Any] | None = None
@@ -153,6 +156,7 @@ def _parse(raw: bytes) -> Journal:
         return Journal(
             intents=tuple(FileIntent(**{**item, "scope": Scope(item["scope"])}) for item in data["intents"]),
             emptied=tuple((directory, rel) for directory, rel in data["emptied"]),
+            made=tuple((directory, rel) for directory, rel in data.get("made", ())),
             usage_before=_parse_usage(data["usage_before"]),
             usage_after=_parse_usage(data["usage_after"]),
             coverage=data["coverage"],

@@ -9,14 +9,18 @@ Threading: the events may be set by any thread; the rest belongs to the run's ow
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
+from dataclasses import replace
 from typing import NamedTuple
 
 from reverie.errors import MendableError
 from reverie.files.lease import Lease
 from reverie.runs.record import Outcome, RunRecord, RunStore, not_applied
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+
+_log = logging.getLogger("reverie.runs")
 
 
 class Cancelled(Exception):
@@ -90,6 +94,16 @@ def stop_of(error: BaseException, time_limit_s: float) -> Stop:
     if isinstance(error, Exception):
         return Stop("failed", "Stopped by a bug", "bug")
     return Stop("cancelled", "Stopped from outside", "cancelled")
+
+
+def finish_done(runs: RunStore, record: RunRecord, *, ended_at: int, summary: str) -> RunRecord:
+    """Keep the record of a run whose changes are all in place. A record that cannot be written does not
+    make it a failed run: it stays open, and recovery finishes it. `ended_at`: UTC ms."""
+    try:
+        return runs.finish(record, outcome="completed", ended_at=ended_at, summary=summary)
+    except MendableError as error:
+        _log.warning("run %s is done, but its record was not written: %s", record.id, error)
+        return replace(record, outcome="completed", ended_at=ended_at, summary=f"{summary} {error}".strip())
 
 
 def finish_failed(

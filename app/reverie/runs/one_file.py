@@ -23,7 +23,7 @@ from reverie.files.lease import Lease
 from reverie.runs.dependencies import RunDependencies, recover
 from reverie.runs.draft import FileDraft
 from reverie.runs.journal import PlannedChange, UsageDelta
-from reverie.runs.limits import finish_failed
+from reverie.runs.limits import finish_done, finish_failed
 from reverie.runs.record import Outcome, RunRecord
 from reverie.runs.transaction import LeaseLost
 
@@ -135,9 +135,7 @@ class OneFileRun:
         except BaseException as error:
             self.record = finish_failed(parts.runs, self.record, transaction, error, ended_at=parts.clock())
             raise
-        self.record = parts.runs.finish(
-            self.record, outcome="completed", ended_at=parts.clock(), summary=summary
-        )
+        self.record = finish_done(parts.runs, self.record, ended_at=parts.clock(), summary=summary)
 
     def note(self, end: OneFileEnd, *, wrote: bool) -> None:
         """Keep the record; the one of a run that wrote is there already, and gets what it used."""

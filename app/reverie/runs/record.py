@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import secrets
 from collections.abc import Mapping
@@ -26,6 +27,8 @@ from typing import Any, Literal, get_args
 from reverie.errors import MendableError, StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private
+
+_log = logging.getLogger("reverie.runs")
 
 Outcome = Literal[
     "running", "completed", "unchanged", "failed", "cancelled", "interrupted", "held", "skipped"
@@ -217,8 +220,13 @@ class RunStore:
         return directory.with_name(directory.name + _OPEN)
 
     def _close(self, run_id: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
+        try:
             self._open_mark(run_id).unlink()
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            # The record says that the run is settled; a mark that stays costs one look more.
+            _log.warning("the mark of run %s could not be removed: %s", run_id, error)
 
     def _names(self) -> list[tuple[str, bool]]:
         try:

@@ -4,7 +4,8 @@ Holding that lease means no other run can be under way on this home, so every ru
 (or was held up so long that it lost the lease, and then touches nothing more). Its transaction says whether
 the commit point was reached: if so the run did all it set out to do and only its record is finished
 (`completed`); if not, every file that is still ours goes back and the run ends as `interrupted`. Idempotent:
-a recovery that is killed, or finds the home unreachable, is simply repeated.
+a recovery that is killed, or finds the home unreachable, is simply repeated. Nothing is put back into a store
+that the agent does not use any more: the run ends as `interrupted`, and its files are named.
 
 Threading: blocking, any thread but the GUI's. Failure: `MendableError`; what is left is settled next time.
 """
@@ -16,6 +17,7 @@ from dataclasses import replace
 
 from reverie.clock import Clock
 from reverie.errors import Busy, MendableError, Unavailable
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.journal import Journal, ops_of
 from reverie.runs.record import RunRecord, RunStore, not_applied
@@ -47,8 +49,9 @@ class Recovery:
     def run(self) -> tuple[RunRecord, ...]:
         """Settle every open run, oldest first; the caller holds the lease. Returns the finished records.
 
-        Raises `Unavailable` or `Busy` while a memory cannot be put back: nothing may be built on a mix, so
-        the caller stops too. What can never be put back is told and does not stop anybody.
+        Raises `Unavailable` or `Busy` while a memory cannot be put back, and `ReadOnlyStore` while its store
+        may not be written: nothing may be built on a mix, so the caller stops too.
+        What can never be put back is told and does not stop anybody.
         """
         settled = tuple(self._recover(record) for record in self._runs.unsettled())
         self._give_back()
@@ -56,11 +59,23 @@ class Recovery:
 
     def _recover(self, record: RunRecord) -> RunRecord:
         transaction = self._transaction_for(record.id, "recovery")
+        journal: Journal | None = None
         try:
             journal = transaction.load()
             recovered = transaction.recover(journal, committed=lambda found: self._committed(record, found))
         except (Unavailable, Busy):
-            raise
+            raise  # the run stays open, and is tried again once its store can be written
+        except ReadOnlyStore as error:
+            if error.refusal.permissible:
+                raise  # likewise
+            # The agent does not use that store any more. Nobody can permit it, so waiting would only keep
+            # every later run from starting.
+            paths = tuple(intent.path for intent in journal.intents) if journal else ()
+            ops = not_applied(
+                record.ops or ops_of(journal), "left as it is: the agent does not use this store"
+            )
+            record = replace(record, ops=ops)
+            return self._finish(record, journal, Recovered(False, left=paths), f"Left as it is. {error}")
         except MendableError as error:
             return self._finish(record, None, Recovered(False), f"Recovery could not undo it: {error}")
         if recovered.pending:

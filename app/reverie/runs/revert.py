@@ -21,6 +21,8 @@ from reverie.files.lease import Lease, Leases
 from reverie.homes.base import Home
 from reverie.homes.scopes import COMPANIONS
 from reverie.memory.snapshots import Snapshots
+from reverie.memory.write_guard import ReadOnlyStore, WriteGuard
+from reverie.memory.write_lock import refuse_while_agent_writes
 from reverie.runs.activity import Activity
 from reverie.runs.journal import FileIntent, Journal, PlannedChange, ops_of
 from reverie.runs.limits import finish_failed
@@ -28,6 +30,9 @@ from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.recovery import Recovery
 from reverie.runs.transaction import LeaseLost, Transaction
 from reverie.text.counts import some
+
+REFUSED = ("agent-refuses", "read-only")
+"""Reasons of errors that say that the agent would not accept what was there before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class RevertDependencies:
     runs: RunStore
     snapshots: Snapshots
     activity: Activity
+    guard: WriteGuard
     recovery: Recovery
     transaction_for: Callable[[str, str], Transaction]
     clock: Clock
@@ -91,7 +97,9 @@ class Reverter:
         parts.runs.load(run_id)  # a wrong id needs no lease to be told
         with parts.leases.acquire(parts.lease_name, purpose=f"revert of {run_id}") as lease:
             parts.recovery.run()
+            refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
             original = self._revertible(parts.runs.load(run_id))
+            self._require_writable(original)
             parts.snapshots.observe(source="before a revert")
             return self._revert(original, lease)
 
@@ -109,6 +117,23 @@ class Reverter:
                 reason="nothing-to-revert",
             )
         return original
+
+    def _require_writable(self, original: RunRecord) -> None:
+        """Raises `ReadOnlyStore`, noted in Activity, where the run wrote into what is read-only now."""
+        parts = self._parts
+        transaction = parts.transaction_for(original.id, "revert")
+        try:
+            transaction.require_writable(transaction.load() or Journal(()))
+        except ReadOnlyStore as refusal:
+            parts.activity.add(
+                "revert.skipped",
+                level="warning",
+                text=f"Run {original.id} was not reverted. {refusal}",
+                home=str(parts.home.root),
+                workspace_id=original.workspace_id,
+                details={"reverts": original.id, "reason": refusal.reason},
+            )
+            raise
 
     def _revert(self, original: RunRecord, lease: Lease) -> RevertResult:
         parts = self._parts
@@ -129,26 +154,32 @@ class Reverter:
         )
         transaction = parts.transaction_for(record.id, "revert")
         try:
-            journal, conflicts = self._carry_out(original, transaction, lease)
+            journal, conflicts, refused = self._carry_out(original, transaction, lease)
         except LeaseLost:
             raise
         except BaseException as error:
             finish_failed(parts.runs, record, transaction, error, ended_at=parts.clock())
             raise
-        return self._finish(original, record, transaction, journal, conflicts)
+        return self._finish(original, record, transaction, journal, conflicts, refused)
 
     def _carry_out(
         self, original: RunRecord, transaction: Transaction, lease: Lease
-    ) -> tuple[Journal, tuple[str, ...]]:
-        """Put back what can be; returns the journal of that and the paths in conflict."""
+    ) -> tuple[Journal, tuple[str, ...], tuple[str, ...]]:
+        """Put back what can be; returns the journal of that, the paths in conflict, and why the agent would
+        refuse some of these."""
         source = self._parts.transaction_for(original.id, "revert")
         journal = source.load() or Journal(())
         changes: list[PlannedChange] = []
         conflicts: list[FileIntent] = []
+        refused: list[str] = []
         for intent in journal.intents:
             try:
                 change = merged(source, intent, self._parts.snapshots)
-            except (Conflict, StoreError):
+                if change is not None:
+                    self._parts.home.check_content(change.root, change.rel, change.before, change.after)
+            except (Conflict, StoreError) as error:
+                if error.reason in REFUSED:
+                    refused.append(str(error))
                 conflicts.append(intent)
                 continue
             if change is not None:
@@ -159,6 +190,8 @@ class Reverter:
         kept = {self._parts.home.usage_key(source.root_of(intent), intent.rel) for intent in conflicts}
         planned = transaction.prepare(
             changes,
+            removed=journal.made,
+            restores=True,
             usage_before={key: usage for key, usage in journal.usage_after.items() if key not in kept},
             usage_after={key: usage for key, usage in journal.usage_before.items() if key not in kept},
         )
@@ -168,7 +201,7 @@ class Reverter:
                 raise LeaseLost("The undo stopped: its lease ran out meanwhile.", next_step="Undo it again.")
 
         transaction.apply(planned, commit=lambda: None, check=check)
-        return planned, tuple(intent.path for intent in conflicts)
+        return planned, tuple(intent.path for intent in conflicts), tuple(refused)
 
     def _finish(
         self,
@@ -177,21 +210,26 @@ class Reverter:
         transaction: Transaction,
         journal: Journal,
         conflicts: tuple[str, ...],
+        refused: tuple[str, ...],
     ) -> RevertResult:
         """Everything is in place by now: what fails here is told, and changes nothing about that."""
         parts = self._parts
         restored = tuple(intent.path for intent in journal.intents)
-        summary = _summary(original, restored, conflicts)
+        summary = _summary(original, restored, conflicts, refused)
         undid_nothing = bool(conflicts) and not restored
         finished = replace(record, summary=summary, ops=ops_of(journal), conflicts=conflicts)
-        if not undid_nothing:
-            parts.runs.mark_reverted(finished)
-        parts.runs.finish(
-            finished,
-            outcome="failed" if undid_nothing else "completed",
-            reason="conflict" if undid_nothing else "",
-            ended_at=parts.clock(),
-        )
+        try:
+            # Where this fails the run stays open, and recovery finishes its record and marks the other.
+            if not undid_nothing:
+                parts.runs.mark_reverted(finished)
+            parts.runs.finish(
+                finished,
+                outcome="failed" if undid_nothing else "completed",
+                reason="conflict" if undid_nothing else "",
+                ended_at=parts.clock(),
+            )
+        except MendableError as error:
+            summary = f"{summary} {error}"
         try:
             parts.activity.add(
                 "revert.failed" if undid_nothing else "revert.completed",
@@ -220,12 +258,16 @@ class Reverter:
         return RevertResult(record.id, original.id, summary, restored, conflicts)
 
 
-def _summary(original: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...]) -> str:
+def _summary(
+    original: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...], refused: tuple[str, ...]
+) -> str:
     count = len(restored)
     summary = f"{some(count, 'file')} put back." if count else "Nothing was put back."
-    if conflicts:
+    if refused:
+        summary += f" {len(refused)} left as they are: {' '.join(refused)}"
+    if len(conflicts) > len(refused):
         summary += (
-            f" {len(conflicts)} changed since on the same lines and were left as they are:"
+            f" {len(conflicts) - len(refused)} changed since on the same lines and were left as they are:"
             f" {', '.join(conflicts)}."
             f" `reverie diff {original.id}` shows the versions before the run."
         )

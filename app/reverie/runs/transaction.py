@@ -12,7 +12,11 @@ Putting back goes on past what fails. What cannot be reached at the moment (disk
 named as pending; the run then stays open, and the next holder of the lease tries again.
 
 Outside readers may see a mix while it happens. The caller holds the home's dream lease throughout, recovery
-too, and proves it with `check` before each effect. Checkpoints for the kill campaign: `journal`, `temp`,
+too, and proves it with `check` before each effect. A lease can run out while its process is suspended, so
+whoever changes or puts back files also holds a kernel lock on the run (its fence) from before the first check
+to after the `applied` mark: recovery never touches a run whose process is only asleep, and a run that wakes
+to find its lease lost puts its own files back. The agent's own write lock, where it has one, is held
+while files change. Checkpoints for the kill campaign: `journal`, `temp`,
 `fsync`, `replace`, `usage`, `coverage`, `applied`. Failure: `Conflict` when a file is not what the run saw;
 what was written already is put back first (`undone`).
 """
@@ -25,6 +29,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,10 +39,13 @@ from reverie.files.atomic import make_mark
 from reverie.files.checkpoint import checkpoint
 from reverie.files.containment import opened_below
 from reverie.files.directory import SwappedError
-from reverie.homes.scopes import ScopeRoot
+from reverie.files.lock import held_lock
+from reverie.homes.scopes import COMPANIONS, ScopeRoot
+from reverie.memory.paths import is_hidden, memory_path
 from reverie.memory.record_files import RecordFiles
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import sha256_of_bytes
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.journal import (
     FileIntent,
     Images,
@@ -50,9 +58,17 @@ from reverie.runs.journal import (
 
 _log = logging.getLogger("reverie.runs")
 
+FENCE = "fence.lock"
+_FENCE_WAIT_S = 1.0
+
+
+def _anything(_root: ScopeRoot, _rel: str, _before: bytes | None, _after: bytes | None) -> None:
+    """Anything goes."""
+
 
 class LeaseLost(Busy):
-    """The lease may be somebody else's by now, who then recovers the run: the run itself touches nothing."""
+    """The lease may be somebody else's by now: the run puts back what it changed, under its fence, and leaves
+    its record to recovery."""
 
     reason = "lease-lost"
 
@@ -81,9 +97,16 @@ class Transaction:
         apply_usage: Callable[[UsageDelta, UsageDelta], None],
         attribute: Callable[[ScopeRoot, str, str | None], None],
         keep: Callable[[Sequence[tuple[ScopeRoot, str, str]]], None] = lambda _versions: None,
+        require: Callable[[ScopeRoot | None], None] = lambda _root: None,
+        check_content: Callable[[ScopeRoot, str, bytes | None, bytes | None], None] = _anything,
+        locked: Callable[[Sequence[ScopeRoot]], AbstractContextManager[None]] = lambda _roots: nullcontext(),
+        swapped: Callable[[ScopeRoot, str], None] = lambda _root, _rel: None,
     ) -> None:
         """`keep`: sees to it that the history holds these versions (root, path, hash) of what stands there
-        now."""
+        now. `check_content`: raises where the agent would not accept a file (root, path, before, after).
+        `locked`: holds the agent's own locks of these roots, or raises `Busy`. `require`: raises
+        `ReadOnlyStore` for a root (None: the home's sidecars) that must not be written. `swapped`: hears of
+        each file that has become what the run wants."""
         self._directory = run_directory
         self._home_root = home_root
         self._home_identity = _identity(home_root)
@@ -91,7 +114,12 @@ class Transaction:
         self._apply_usage = apply_usage
         self._attribute = attribute
         self._keep = keep
+        self._require = require
+        self._check_content = check_content
+        self._locked = locked
+        self._swapped = swapped
         self.images = images
+        self._has_fence = False
         self.undone: Recovered | None = None
 
     def prepare(
@@ -99,12 +127,25 @@ class Transaction:
         changes: Sequence[PlannedChange],
         *,
         emptied: Sequence[tuple[ScopeRoot, str]] = (),
+        removed: Sequence[tuple[str, str]] = (),
         usage_before: UsageDelta | None = None,
         usage_after: UsageDelta | None = None,
         coverage: Mapping[str, Any] | None = None,
         for_review: bool = False,
+        restores: bool = False,
     ) -> Journal:
-        """Make images and journal durable. Nothing in the home has changed when this returns."""
+        """Make images and journal durable. Nothing in the home has changed when this returns. `removed`:
+        directories that an earlier run made (`Journal.made`), which go once they are empty. `restores`: what
+        comes back may be hidden; what a run makes may not (`.git`, `.envrc` and the like make other programs
+        run commands)."""
+        hidden = None if restores else next(filter(_makes_hidden, changes), None)
+        if hidden is not None:
+            raise StoreError(
+                f"{memory_path(hidden.root.scope, hidden.rel)} was not created.",
+                cause="Its path has a name that begins with a dot, which no run may make.",
+                next_step="Choose another name.",
+                reason="hidden",
+            )
         intents = [
             FileIntent(
                 key=change.root.key,
@@ -123,7 +164,8 @@ class Transaction:
         intents.sort(key=_turn)
         journal = Journal(
             intents=tuple(intents),
-            emptied=tuple((self._place_of(root), rel) for root, rel in emptied),
+            emptied=(*((self._place_of(root), rel) for root, rel in emptied), *removed),
+            made=self._missing_directories(changes),
             usage_before=dict(usage_before or {}),
             usage_after=dict(usage_after or {}),
             coverage=coverage,
@@ -140,10 +182,17 @@ class Transaction:
     def apply(
         self, journal: Journal, *, commit: Callable[[], None], check: Callable[[], None] = lambda: None
     ) -> None:
-        """Bring the home to the state after. On any error everything is put back before it is raised, except
-        after `LeaseLost`, which `check` raises. `commit` makes the coverage record durable, or raises and has
-        changed nothing.
-        """
+        """Bring the home to the state after. On any error everything is put back before it is raised; after
+        `LeaseLost`, which `check` raises, without a word in `undone`: the record is recovery's. `commit`
+        makes the coverage record durable, or raises and has changed nothing."""
+        self.require_writable(journal)
+        for each in journal.intents:
+            before, after = self.images.get(each.before), self.images.get(each.after)
+            self._check_content(self.root_of(each), each.rel, before, after)
+        with self._fenced(), self._locked(self._roots(journal.intents)):
+            self._apply(journal, commit=commit, check=check)
+
+    def _apply(self, journal: Journal, *, commit: Callable[[], None], check: Callable[[], None]) -> None:
         # A run may have thought for minutes: what somebody wrote meanwhile no snapshot has seen.
         self._keep([(self.root_of(each), each.rel, each.before) for each in journal.intents if each.before])
         committed = False
@@ -153,7 +202,8 @@ class Transaction:
                 check()
                 with _noted(intent, touched):
                     self._swap(intent, expected=intent.before, wanted=intent.after)
-            self._remove_emptied(journal)
+                self._swapped(self.root_of(intent), intent.rel)
+            self._remove_empty(journal.emptied)
             check()
             self._apply_usage(journal.usage_before, journal.usage_after)
             checkpoint("usage")
@@ -163,6 +213,8 @@ class Transaction:
             checkpoint("coverage")
             self._mark_applied(is_commit_point=not committed)
         except LeaseLost:
+            # Nobody has put anything back: recovery waits for the fence. What fails here it does again.
+            self.roll_back(journal, touched)
             raise
         except BaseException:
             if not committed:
@@ -177,10 +229,18 @@ class Transaction:
         `touched`: the run came no further than these; None, after a kill: it may have come anywhere. What
         somebody else deleted meanwhile then comes back too, which is the lesser harm.
         """
+        intents = journal.intents if touched is None else touched
+        try:
+            with self._fenced(), self._locked(self._roots(intents)):
+                return self._roll_back(journal, intents)
+        except Busy:
+            return Recovered(False, pending=tuple(intent.path for intent in intents))
+
+    def _roll_back(self, journal: Journal, intents: Sequence[FileIntent]) -> Recovered:
         restored: list[str] = []
         left: list[str] = []
         pending: list[str] = []
-        for intent in reversed(journal.intents if touched is None else touched):
+        for intent in reversed(intents):
             try:
                 if self._put_back(intent):
                     restored.append(intent.path)
@@ -193,16 +253,59 @@ class Transaction:
             self._apply_usage(journal.usage_after, journal.usage_before)
         except MendableError:
             pending.append("pins and use")
+        self._remove_empty(journal.made)
         return Recovered(False, tuple(restored), tuple(left), tuple(pending))
 
     def recover(self, journal: Journal | None, *, committed: Callable[[Journal], bool]) -> Recovered:
         """Finish or undo what a dead process left. `committed` asks the coverage sidecar for the journaled
-        record."""
+        record. Raises `Busy` while the agent rewrites one of the stores."""
         if journal is None or journal.for_review:
             return Recovered(False)
+        with self._fenced():
+            return self._recover(journal, committed)
+
+    def _recover(self, journal: Journal, committed: Callable[[Journal], bool]) -> Recovered:
         if (self._directory / "applied").exists() or (journal.coverage is not None and committed(journal)):
             return Recovered(True)
-        return self.roll_back(journal)
+        self.require_writable(journal)
+        with self._locked(self._roots(journal.intents)):  # the agent at work is no file out of reach
+            return self.roll_back(journal)
+
+    @contextlib.contextmanager
+    def _fenced(self) -> Iterator[None]:
+        """Hold the run's fence. Raises `Busy` where another process holds it: it is at work, or suspended."""
+        if self._has_fence:
+            yield
+            return
+        with contextlib.ExitStack() as held:
+            try:
+                fence = held_lock(self._directory / FENCE, self._directory, timeout_s=_FENCE_WAIT_S)
+                held.enter_context(fence)
+            except Busy as error:
+                raise Busy(
+                    "A run of this home is still in the middle of its changes.",
+                    cause=f"The process of run {self._directory.name} is suspended, or slow, and holds them.",
+                    next_step="Let that process go on, or end it; the run is then finished or undone.",
+                    reason="suspended",
+                ) from error
+            self._has_fence = True
+            try:
+                yield
+            finally:
+                self._has_fence = False
+
+    def require_writable(self, journal: Journal) -> None:
+        """Raises `ReadOnlyStore` where a store that the journal changes must not be written."""
+        for root in dict.fromkeys(self.root_of(intent) for intent in journal.intents):
+            self._require_root(root)
+        if journal.usage_before or journal.usage_after:
+            self._require(None)
+
+    def _require_root(self, root: ScopeRoot) -> None:
+        self._require(None if root.key == COMPANIONS else root)
+
+    def _roots(self, intents: Sequence[FileIntent]) -> list[ScopeRoot]:
+        return list({intent.directory: self.root_of(intent) for intent in intents}.values())
 
     def root_of(self, intent: FileIntent) -> ScopeRoot:
         """The root that an intent was made for, in the home as it lies now."""
@@ -297,6 +400,7 @@ class Transaction:
     def _put_back(self, intent: FileIntent) -> bool:
         """Bring one file back to what it was before the run; whether there was anything to do."""
         self._require_home()
+        self._require_in_use(intent)
         returned = self._return_set_aside(intent)
         current = self._hash_now(intent)
         if current == intent.before:
@@ -305,6 +409,15 @@ class Transaction:
             raise _changed_meanwhile(intent)
         self._swap(intent, expected=intent.after, wanted=intent.before)
         return True
+
+    def _require_in_use(self, intent: FileIntent) -> None:
+        """Raises `ReadOnlyStore` where the agent has stopped using the store since: to put a file back could
+        make that store anew. An unknown layout does not count: the run itself may have written it."""
+        try:
+            self._require_root(self.root_of(intent))
+        except ReadOnlyStore as error:
+            if not error.refusal.permissible:
+                raise
 
     def _aside(self, intent: FileIntent) -> str:
         """A hidden name beside the file, the same after a crash."""
@@ -332,9 +445,28 @@ class Transaction:
             return False
         return True
 
-    def _remove_emptied(self, journal: Journal) -> None:
-        """Directories the run deleted go once they are empty; what an agent hides in one keeps it."""
-        for directory, rel in journal.emptied:
+    def _missing_directories(self, changes: Sequence[PlannedChange]) -> tuple[tuple[str, str], ...]:
+        """The directories that these changes will make, deepest first."""
+        found: dict[Path, tuple[str, str]] = {}
+        for change in changes:
+            if change.after is None or self._holder(change.root, change.rel):
+                continue
+            missing = []
+            for directory in (change.root.directory / change.rel).parents:
+                if os.path.lexists(directory):
+                    break
+                missing.append(directory)
+            else:
+                continue
+            inside = directory.is_relative_to(self._home_root)
+            place = directory.relative_to(self._home_root) if inside else directory
+            found |= {each: (place.as_posix(), each.relative_to(directory).as_posix()) for each in missing}
+        return tuple(found[each] for each in sorted(found, key=lambda each: (-len(each.parts), each)))
+
+    def _remove_empty(self, directories: Sequence[tuple[str, str]]) -> None:
+        """Directories that a run deleted, or made before it was undone, go once they are empty; what an agent
+        hides in one keeps it."""
+        for directory, rel in directories:
             *above, name = rel.split("/")
             try:
                 with opened_below(os.path.realpath(self._home_root / directory), above) as opened:
@@ -350,6 +482,12 @@ class Transaction:
             if is_commit_point:
                 raise
             _log.warning("run %s was applied but not marked so: %s", self._directory.name, error)
+
+
+def _makes_hidden(change: PlannedChange) -> bool:
+    """A companion's place is the agent's to choose, not the run's."""
+    is_new = change.before is None and change.after is not None
+    return is_new and change.root.key != COMPANIONS and is_hidden(change.rel)
 
 
 @contextlib.contextmanager

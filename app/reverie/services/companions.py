@@ -24,6 +24,7 @@ from reverie.homes.listing import Companion
 from reverie.homes.scopes import ScopeContext
 from reverie.memory.companion_places import companion_place
 from reverie.memory.store import sha256_of_bytes, sha256_of_text
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.services.parts import HomeParts
 from reverie.services.texts import file_text
 from reverie.services.views import FileText, HandChange, Undo, UndoFile
@@ -36,12 +37,18 @@ class CompanionFiles:
         self._parts = parts
 
     def read(self, companion: Companion) -> FileText:
-        """The file's text; a companion that does not exist yet reads as empty."""
+        """The file's text; a companion that does not exist yet, or is never opened, reads as empty."""
+        if companion.unopened:
+            text = file_text(companion.label, b"", mtime_ns=0, cap=None)
+            return replace(text, read_only=companion.unopened, note=companion.note)
         files, rel = self._place(companion)
         entry = files.entry(rel)
         data = b"" if entry is None else files.read(rel)
         mtime_ns = 0 if entry is None else entry.mtime_ns
         text = file_text(companion.label, data, mtime_ns=mtime_ns, cap=None)
+        refusal = None if companion.read_only else self._parts.write_guard.refusal()
+        if refusal is not None:
+            return replace(text, read_only=str(ReadOnlyStore(refusal)), refusal=refusal)
         return replace(text, read_only=text.read_only or companion.read_only, note=companion.note)
 
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
@@ -94,6 +101,7 @@ class CompanionFiles:
             if sha256_of_bytes(content) != expected:
                 raise _changed(companion)
 
+        self._parts.write_guard.require()
         with file_lock(self._parts.profile.locks, companion.path):
             compare((), files.read(rel))
             files.remove(rel, check=compare)
@@ -101,16 +109,16 @@ class CompanionFiles:
 
     def _at(self, context: ScopeContext, path: str) -> Companion:
         for companion in self._parts.home.companions(context):
-            if path in (str(companion.path), str(self._kept(companion))):
+            if not companion.unopened and path in (str(companion.path), str(self._kept(companion))):
                 return companion
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
     def _write(self, companion: Companion, data: bytes, expected: str, mode: int | None = None) -> str:
         """Compare-and-swap with the version before and after in the history; the commit of that before."""
-        if companion.read_only:
-            raise StoreError(
-                f"{companion.label} was not written.", cause=companion.read_only, reason="read-only"
-            )
+        refused = companion.read_only or companion.unopened
+        if refused:
+            raise StoreError(f"{companion.label} was not written.", cause=refused, reason="read-only")
+        self._parts.write_guard.require()
         files, rel = self._place(companion)
 
         def compare(current: bytes | None) -> None:
@@ -161,7 +169,7 @@ def companion_targets(companions: Iterable[Companion], watched: Collection[Path]
     """What to watch for companions in directories that are not `watched` already: only these files there."""
     names: dict[Path, list[str]] = {}
     for companion in companions:
-        if companion.path.parent not in watched:
+        if companion.path.parent not in watched and not companion.unopened:
             names.setdefault(companion.path.parent, []).append(companion.path.name)
     return [WatchTarget(directory, recursive=False, only=tuple(only)) for directory, only in names.items()]
 

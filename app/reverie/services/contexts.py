@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -36,9 +37,9 @@ def shown_contexts(parts: HomeParts, contents: HomeContents) -> Iterator[tuple[s
     home = parts.home
     for project in contents.projects:
         for workspace in reversed(project.workspaces):
-            owned = (*workspace.project_paths, workspace.bucket)[0]
-            path = None if workspace.multi_project else owned
+            path = workspace.memory_project
             context = home.context(workspace_id=workspace.id, project_path=path, project_given=True)
+            context = replace(context, dreams_as=workspace.dreams_as)
             for scope in (Scope.PROJECT, Scope.WORKSPACE):
                 with contextlib.suppress(ScopeUnavailable):
                     yield home.scope_root(context, scope).key, context

@@ -60,6 +60,8 @@ class Draft:
     base_sha256: str | None
     cursor: int
     at_ms: int
+    overwritten: bool = False
+    """Whether it was saved, and another program overwrote it."""
 
     @property
     def label(self) -> str:
@@ -242,6 +244,8 @@ def _document(draft: Draft, owner: ProcessId) -> bytes:
         "at": draft.at_ms,
         "owner": [owner.pid, owner.started, owner.boot],
     }
+    if draft.overwritten:
+        body["overwritten"] = True
     return json.dumps({"check": _check(body), "draft": body}).encode("ascii")
 
 
@@ -270,6 +274,7 @@ def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
             base_sha256=body["baseSha256"],
             cursor=body["cursor"],
             at_ms=body["at"],
+            overwritten=bool(body.get("overwritten", False)),
         )
         return draft, ProcessId(*body["owner"])
     except (KeyError, TypeError, RecursionError) as error:

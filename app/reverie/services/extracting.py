@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from reverie.homes.codex import CodexHome
 from reverie.homes.codex_names import KIND
 from reverie.rollouts.progress import ExtractProgress as ExtractProgress
 from reverie.rollouts.progress import ExtractResult as ExtractResult
@@ -45,7 +46,7 @@ class Candidate:
 class ExtractView:
     """For a footer: when anything was extracted or consolidated last (UTC ms), how the last consolidation
     ended, how many threads wait, and who is at work in words; empty for nobody. `engine` is what an
-    extraction would use, `why` says why."""
+    extraction would use, `why` says why. `to_notes`: each result becomes a note to the agent."""
 
     last_at: int | None
     last_outcome: str
@@ -53,6 +54,7 @@ class ExtractView:
     holder: str
     engine: str
     why: str
+    to_notes: bool = False
 
 
 class ExtractDesk:
@@ -67,6 +69,12 @@ class ExtractDesk:
         """Whether this home keeps rollouts that can be extracted; costs nothing."""
         return self._parts.home.kind == KIND
 
+    @property
+    def to_notes(self) -> bool:
+        """Whether each result becomes a note to the agent, which folds it into its memory itself."""
+        home = self._parts.home
+        return isinstance(home, CodexHome) and home.extracts_to_notes
+
     def status(self, project_path: str | None = None) -> ExtractView:
         """Where extraction stands, for one directory or for all. Reads beginnings of rollouts."""
         found = self._service().status(self._request(project_path))
@@ -74,7 +82,13 @@ class ExtractDesk:
         held = found.holder
         holder = "" if held is None else f"Process {held.owner.pid}: {held.purpose}"
         return ExtractView(
-            found.last_at, found.last_outcome, found.candidates, holder, choice.engine, choice.reason
+            found.last_at,
+            found.last_outcome,
+            found.candidates,
+            holder,
+            choice.engine,
+            choice.reason,
+            self.to_notes,
         )
 
     def candidates(self, project_path: str | None = None) -> tuple[Candidate, ...]:
@@ -164,6 +178,15 @@ def extract_at_launch(parts: HomeParts, cancel: threading.Event) -> ExtractResul
     tells, or this home has none. Raises `MendableError` for an engine that cannot be asked."""
     desk = ExtractDesk(parts)
     if not desk.available or cancel.is_set():
+        return None
+    if desk.to_notes:
+        parts.activity.add(
+            "extract.by-agent",
+            level="info",
+            text="This Codex extracts memories by itself. `reverie extract` offers its results as notes.",
+            home=str(parts.home.root),
+            workspace_id=None,
+        )
         return None
     if not parts.read_settings().extract.at_launch:
         parts.activity.add(

@@ -93,6 +93,8 @@ class FailuresView:
     recorded: bool
     source: Source | None
     problems: tuple[str, ...]
+    difference: str = ""
+    """How what loki-mode itself would inject differs, and why: a sentence; empty where it does not."""
 
     @property
     def told(self) -> tuple[Lesson, ...]:
@@ -184,6 +186,7 @@ class FailureDesk:
             not is_switched_off(home.root),
             next(iter(home.sources()), None),
             tuple(dict.fromkeys(problems)),
+            found.difference if on else "",
         )
 
     def resolve(self, view: LessonView, text: str) -> Undo:

@@ -20,6 +20,7 @@ from reverie.homes.scopes import ScopeContext
 from reverie.memory.paths import MemoryPath, parse_memory_path
 from reverie.memory.store import MemoryStore, sha256_of_bytes
 from reverie.memory.usage import UNUSED, Usage
+from reverie.memory.write_lock import write_locks
 from reverie.services.parts import HomeParts
 from reverie.services.planned_changes import (
     ChangeKind,
@@ -62,6 +63,8 @@ class HandChanges:
         they are empty."""
         store = self._parts.store(context, actor="user")
         planned = [self._plan(store, change, kind) for change in each_once(changes)]
+        for root in dict.fromkeys(one.root for one in planned):
+            self._parts.write_guard.require(root)  # before any lock is taken or folder made
         self._refuse_full_scopes(store, planned, kind)
         commit = self._keep(planned)
         usage = self._usage_change(context, planned, kind, pins or {}, moved or {})
@@ -69,11 +72,13 @@ class HandChanges:
         self._do(store, planned, usage, made)
         for folder in emptied:
             remove_empty(store, lenient_path(folder))
-        self._record(planned, subject)
+        warning = self._record(planned, subject)
         files = tuple(
             UndoFile(str(one.path), one.before_sha256, one.after_sha256, one.mode_before) for one in planned
         )
-        shown = next((change.path for change in changes if change.after is not None), changes[0].path)
+        # What was moved is named by the place that Undo brings it back to.
+        first = next((change.path for change in changes if change.after is not None), changes[0].path)
+        shown = next(iter(moved), first) if moved else first
         return Undo(
             kind,
             context,
@@ -85,6 +90,7 @@ class HandChanges:
             made=made,
             moved=dict(moved or {}),
             count=len(moved) if moved else len(files),
+            warning=warning,
         )
 
     def undo(self, undo: Undo) -> int:
@@ -97,6 +103,7 @@ class HandChanges:
         files = sorted(undo.files, key=lambda file: file.before_sha256 is None)
         for file in files:
             path = lenient_path(file.path)
+            self._parts.write_guard.require(store.resolve(path)[1])
             before = None
             if file.before_sha256 is not None:
                 _path, root, _files = store.resolve(path)
@@ -226,6 +233,18 @@ class HandChanges:
         self, store: MemoryStore, planned: Sequence[PlannedFile], usage: _Usages, made: Sequence[str]
     ) -> None:
         done: list[PlannedFile] = []
+        # Held for all of it: what was begun must also be put back before the agent rewrites the store.
+        with write_locks(store.home, [one.root for one in planned], lock_dir=self._parts.profile.locks):
+            self._do_each(store, planned, usage, made, done)
+
+    def _do_each(
+        self,
+        store: MemoryStore,
+        planned: Sequence[PlannedFile],
+        usage: _Usages,
+        made: Sequence[str],
+        done: list[PlannedFile],
+    ) -> None:
         try:
             for one in sorted(planned, key=lambda one: one.after is None):
                 if one.after != one.before:
@@ -294,14 +313,22 @@ class HandChanges:
         _path, root, _files = store.resolve(path)
         return self._parts.home.usage_key(root, path.rel)
 
-    def _record(self, planned: Iterable[PlannedFile], subject: str) -> None:
+    def _record(self, planned: Iterable[PlannedFile], subject: str) -> str:
+        """Note in the history what was changed; if that fails, a sentence: the next snapshot takes it in."""
         paths = [one.root.directory / one.path.rel for one in planned]
-        self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=paths)
+        try:
+            self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=paths)
+        except MendableError as error:
+            return str(error)
+        return ""
 
     def _record_paths(self, store: MemoryStore, paths: Iterable[MemoryPath]) -> None:
         dirty = [store.resolve(path)[1].directory / path.rel for path in paths]
         if dirty:
-            self._parts.snapshots.record(actor="user", source="by hand", subject=_SUBJECT_UNDONE, dirty=dirty)
+            with contextlib.suppress(MendableError):  # the files are back; the next snapshot takes them in
+                self._parts.snapshots.record(
+                    actor="user", source="by hand", subject=_SUBJECT_UNDONE, dirty=dirty
+                )
 
 
 _Usages = tuple[dict[str, Usage | None], dict[str, Usage | None]]

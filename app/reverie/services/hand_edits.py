@@ -3,24 +3,25 @@
 Everything goes through the store; the history holds the state before (the store's effects see to it) and
 after. An `Undo` is a value: what to bring back lies in the history, so it outlives the window.
 
-Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing changed.
+Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing
+changed; what goes wrong once a change is made is a warning beside its result.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from reverie.errors import Conflict, MendableError, StoreError
-from reverie.files.atomic import is_temporary
 from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.paths import MemoryPath
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import MemoryStore, sha256_of_text
 from reverie.memory.usage import Usage
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.services.hand_changes import HandChanges
 from reverie.services.parts import HomeParts
 from reverie.services.texts import file_text
@@ -51,6 +52,7 @@ class HandEdits:
         home = self._parts.home
         text = file_text(str(parsed), data, mtime_ns=entry.mtime_ns, cap=home.caps.file_bytes)
         rule = home.file_rule(root, parsed.rel)
+        refusal = self._parts.write_guard.refusal(root)
         said = home.rendered(root, parsed.rel, data)
         if said is not None:
             return replace(
@@ -61,6 +63,8 @@ class HandEdits:
                 newline="\n",
                 bom=False,
             )
+        if rule.kind == "editable" and refusal is not None:
+            return replace(text, read_only=str(ReadOnlyStore(refusal)), refusal=refusal)
         if rule.kind == "editable":
             return replace(text, note=rule.sentence)
         return replace(text, read_only=rule.sentence)
@@ -69,16 +73,16 @@ class HandEdits:
         """Write a whole file; it as it is then. `expected_sha256`: the hash it was edited from, None for a
         new one; `Conflict` where the disk has another."""
         changed: list[Path] = []
-        store = self._store(context, changed)
-        try:
-            store.save(path, content, expected_sha256)
-        finally:
-            self._record(changed, "Saved by hand")
-        return self.read(context, path)
+        warnings: list[str] = []
+        self._store(context, changed, warnings).save(path, content, expected_sha256)
+        self._record(changed, "Saved by hand", warnings)
+        found = self.read(context, path)
+        return replace(found, note=" ".join((found.note, *warnings)).strip())
 
     def pin(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
         """Pin or unpin several memories; none if one of them cannot be."""
-        store, home = self._store(context, []), self._parts.home
+        warnings: list[str] = []
+        store, home = self._store(context, [], warnings), self._parts.home
         resolved = [store.resolve(path) for path in paths]
         keys = [key for path, root, _files in resolved if (key := home.usage_key(root, path.rel)) is not None]
         before = self._parts.usage.load()
@@ -87,7 +91,7 @@ class HandEdits:
                 store.pin(path, pinned)
         finally:
             subject = "Pinned by hand" if pinned else "Unpinned by hand"
-            self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=[])
+            self._record([], subject, warnings)
         after = self._parts.usage.load()
         return Undo(
             "pin",
@@ -96,6 +100,7 @@ class HandEdits:
             usage={key: before[key] for key in keys if key in before},
             usage_after={key: after[key] for key in keys if key in after},
             count=len(resolved),
+            warning=" ".join(warnings),
         )
 
     def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
@@ -117,36 +122,45 @@ class HandEdits:
         if len(done) == 1:
             return first
         count = sum(undo.count or 1 for undo in done)
-        return Undo(first.kind, first.context, first.path, first.new_path, steps=tuple(done), count=count)
+        warning = " ".join(dict.fromkeys(undo.warning for undo in done if undo.warning))
+        return Undo(
+            first.kind,
+            first.context,
+            first.path,
+            first.new_path,
+            steps=tuple(done),
+            count=count,
+            warning=warning,
+        )
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
         """Delete a memory or folder. Raises `StoreError`, also where it could not be given back."""
         changed: list[Path] = []
-        store = self._store(context, changed)
+        warnings: list[str] = []
+        store = self._store(context, changed, warnings)
         parsed, root, _files = store.resolve(path)
         usage = self._usage_below(root, parsed.rel)
         self._parts.snapshots.preserve(root, parsed.rel)
         commit = self._history_head()
-        self._refuse_not_kept(store, parsed, root, commit)
-        try:
-            store.delete(parsed)
-            commit = self._last_with(root, parsed.rel, commit)
-        finally:
-            self._record(changed, "Deleted by hand")
-        return Undo("delete", context, str(parsed), commit=commit, usage=usage, count=1)
+        store.delete(parsed)
+        commit = self._last_with(root, parsed.rel, commit, warnings)
+        self._record(changed, "Deleted by hand", warnings)
+        return Undo(
+            "delete", context, str(parsed), commit=commit, usage=usage, count=1, warning=" ".join(warnings)
+        )
 
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
         """Move a memory or folder; pins and usage go along."""
         changed: list[Path] = []
-        store = self._store(context, changed)
+        warnings: list[str] = []
+        store = self._store(context, changed, warnings)
         old, root, _files = store.resolve(path)
         new, _root, _files = store.resolve(new_path)
         usage = self._usage_below(root, old.rel)
-        try:
-            store.rename(path, new_path)
-        finally:
-            self._record(changed, "Renamed by hand")
-        return Undo("rename", context, str(old), str(new), usage=usage, count=1)
+        store.rename(path, new_path)
+        self._record(changed, "Renamed by hand", warnings)
+        warning = " ".join(warnings)
+        return Undo("rename", context, str(old), str(new), usage=usage, count=1, warning=warning)
 
     def undo(self, undo: Undo) -> str:
         """Take a change by hand back; a sentence on it. Raises `Conflict` when something else stands in its
@@ -172,18 +186,20 @@ class HandEdits:
                 f"Pins of {undo.count} memories are as before." if undo.count > 1 else "The pin is as before."
             )
         changed: list[Path] = []
-        store = self._store(undo.context, changed)
+        warnings: list[str] = []
+        store = self._store(undo.context, changed, warnings)
         if undo.kind == "rename":
             store.rename(undo.new_path, undo.path)
-            self._use_as_before(store, undo)
+            with _made(warnings):
+                self._use_as_before(store, undo)
             sentence = f"Renamed back to {undo.path}."
         else:
-            count = self._bring_back(store, undo, changed)
+            count = self._bring_back(store, undo, changed, warnings)
             sentence = (
                 f"Brought back {undo.path}." if count == 1 else f"Brought back {count} files of {undo.path}."
             )
-        self._record(changed, "Undone by hand")
-        return sentence
+        self._record(changed, "Undone by hand", warnings)
+        return " ".join((sentence, *warnings))
 
     def _undo_steps(self, undo: Undo) -> str:
         """Newest first. One that cannot be taken back does not keep the others; what is back already is
@@ -236,9 +252,10 @@ class HandEdits:
         self._parts.usage.apply_delta(
             {key: undo.usage_after.get(key) for key in keys}, {key: undo.usage.get(key) for key in keys}
         )
-        self._parts.snapshots.record(actor="user", source="by hand", subject="Undone by hand", dirty=[])
+        with contextlib.suppress(MendableError):  # the next snapshot notes the pins as well
+            self._parts.snapshots.record(actor="user", source="by hand", subject="Undone by hand", dirty=[])
 
-    def _bring_back(self, store: MemoryStore, undo: Undo, changed: list[Path]) -> int:
+    def _bring_back(self, store: MemoryStore, undo: Undo, changed: list[Path], warnings: list[str]) -> int:
         parsed, root, _files = store.resolve(undo.path)
         history = self._parts.snapshots.history
         versions = history.files(undo.commit, root.key)
@@ -251,39 +268,20 @@ class HandEdits:
                 raise StoreError(f"The history holds no {rel}.", next_step="Look at the runs of this home.")
             store.restore(MemoryPath(parsed.scope, tuple(rel.split("/"))), data, mode=versions[rel].mode)
             changed.append(root.directory / rel)
-        self._parts.usage.apply_delta(dict.fromkeys(undo.usage), dict(undo.usage))
+        with _made(warnings):
+            self._parts.usage.apply_delta(dict.fromkeys(undo.usage), dict(undo.usage))
         return len(rels)
 
-    def _last_with(self, root: ScopeRoot, rel: str, commit: str) -> str:
+    def _last_with(self, root: ScopeRoot, rel: str, commit: str, warnings: list[str]) -> str:
         """The newest commit that has what was just deleted: an agent may have written it once more after
         `commit`. Where somebody's snapshot saw it gone already, that one."""
-        head = self._history_head()
-        if head == commit:
-            return commit
-        versions = self._parts.snapshots.history.files(head, root.key)
-        return head if any(each == rel or each.startswith(rel + "/") for each in versions) else commit
-
-    def _refuse_not_kept(self, store: MemoryStore, parsed: MemoryPath, root: ScopeRoot, commit: str) -> None:
-        """Every delete can be undone; so what the history does not keep is not deleted."""
-        versions = self._parts.snapshots.history.files(commit, root.key)
-        below = [rel for rel in versions if rel == parsed.rel or rel.startswith(parsed.rel + "/")]
-        entry = store.entry(parsed)
-        is_file = entry is not None and entry.kind == "file"
-        unseen = [] if is_file else never_kept(root.directory / parsed.rel)
-        if unseen:
-            raise StoreError(
-                f"{parsed} was not deleted:",
-                cause=f"{unseen[0]} in it is hidden or a link, which the history does not keep.",
-                next_step="Move it away first, or delete the folder outside if you are sure.",
-                reason="not-kept",
-            )
-        if (is_file and not below) or any(versions[rel].omitted for rel in below):
-            raise StoreError(
-                f"{parsed} was not deleted:",
-                cause="it is hidden, or too large for the history, so it could not be brought back.",
-                next_step="Delete it outside if you are sure.",
-                reason="not-kept",
-            )
+        with _made(warnings):
+            head = self._history_head()
+            if head != commit:
+                versions = self._parts.snapshots.history.files(head, root.key)
+                if any(each == rel or each.startswith(rel + "/") for each in versions):
+                    return head
+        return commit
 
     def _usage_below(self, root: ScopeRoot, rel: str) -> dict[str, Usage]:
         key = self._parts.home.usage_key(root, rel)
@@ -298,23 +296,25 @@ class HandEdits:
             raise Conflict("The history is empty, so the delete could not be kept.")
         return head
 
-    def _record(self, changed: list[Path], subject: str) -> None:
-        if changed:
+    def _record(self, changed: list[Path], subject: str, warnings: list[str]) -> None:
+        """Note in the history what was changed; if that fails, the next snapshot takes it in."""
+        with _made(warnings):
             self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=changed)
 
-    def _store(self, context: ScopeContext, changed: list[Path]) -> MemoryStore:
-        return self._parts.store(context, actor="user", after_change=changed.append)
+    def _store(
+        self, context: ScopeContext, changed: list[Path], warnings: list[str] | None = None
+    ) -> MemoryStore:
+        told = [] if warnings is None else warnings
+        return self._parts.store(context, actor="user", after_change=changed.append, warn=told.append)
 
     def _resolve(self, context: ScopeContext, path: str) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
         return self._parts.store(context, actor="user").resolve(path)
 
 
-def never_kept(directory: Path) -> list[str]:
-    """Names below a directory that no walk of the history lists; what a killed write of ours left is not
-    meant."""
-    return [
-        name
-        for above, folders, files in os.walk(directory)
-        for name in (*folders, *files)
-        if (name.startswith(".") or (Path(above) / name).is_symlink()) and not is_temporary(name)
-    ]
+@contextlib.contextmanager
+def _made(warnings: list[str]) -> Iterator[None]:
+    """The change itself was made by now: what fails here is a warning."""
+    try:
+        yield
+    except MendableError as error:
+        warnings.append(str(error))

@@ -30,6 +30,7 @@ from reverie.files.coalesce import Changes
 from reverie.files.lease import Lease
 from reverie.homes.listing import SessionPlace
 from reverie.services.parts import HomeParts
+from reverie.services.usage_keeping import UsageKeeper
 from reverie.transcripts.tail import TailEvent, TailPosition, TranscriptTail
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Stint:
         self._fresh: set[str] = set()
         self._threads: list[threading.Thread] = []
         self._left = 0
+        self._keeper = UsageKeeper(parts, failed=lambda text: self._say("host.error", text, _LIST, "warning"))
         self.ready = threading.Event()
         """Set once every transcript was looked at for the first time."""
 
@@ -131,8 +133,11 @@ class Stint:
         """Returns at once."""
         self._mark([_LIST])
         self._jobs.append((_LIST, self._services.launched))
-        names = [*(f"reverie-host-{number}" for number in range(_WORKERS)), "reverie-host-dreams"]
-        works = [*([self._work] * _WORKERS), self._dream]
+        names = [
+            *(f"reverie-host-{number}" for number in range(_WORKERS)),
+            *("reverie-host-dreams", "reverie-host-usage"),
+        ]
+        works = [*([self._work] * _WORKERS), self._dream, self._keep_usage]
         self._threads = [
             threading.Thread(target=self._until_stopped, args=(work,), name=name, daemon=True)
             for name, work in zip(names, works, strict=True)
@@ -145,6 +150,7 @@ class Stint:
     def stop(self) -> bool:
         """End what is under way, within two seconds; whether everything had ended by then."""
         self._cancel.set()
+        self._keeper.stop()
         with self._wake:
             self._wake.notify_all()
         deadline = time.monotonic() + _STOP_S
@@ -157,11 +163,14 @@ class Stint:
     def deliver(self, changes: Changes) -> None:
         """What changed on the disk; only marks who has to look."""
         settings = self._parts.profile.settings_file
+        usage = self._parts.home.usage_sidecar
+        if usage is not None and (changes.rescan or usage in changes.paths):
+            self._keeper.wake()
         if changes.rescan or settings in changes.paths:
             self._parts.forget_settings()
         known = self._files
         marked = {known[path] for path in changes.paths if path in known}
-        others = any(path not in known and path != settings for path in changes.paths)
+        others = any(path not in known and path not in (settings, usage) for path in changes.paths)
         if changes.rescan:
             marked = set(known.values())
         self._mark([*([_LIST] if changes.rescan or others else []), *marked])
@@ -198,6 +207,10 @@ class Stint:
                     return
                 workspace_id, job = self._jobs.popleft()
             self._guarded(workspace_id, job)
+
+    def _keep_usage(self) -> None:
+        while not self._cancel.is_set():
+            self._guarded(_LIST, self._keeper.run)
 
     def _take(self) -> str | None:
         """The next workspace that nobody works on; None: it is over."""
@@ -317,6 +330,9 @@ class Stint:
             WatchTarget(place.directory, recursive=False, only=place.names)
             for place in self._parts.home.use_watched()
         ]
+        if self._parts.home.usage_sidecar is not None:
+            usage = self._parts.home.usage_sidecar
+            targets.append(WatchTarget(usage.parent, recursive=False, only=(usage.name,)))
         targets += [
             WatchTarget(place.directory, recursive=False, only=place.files[-1:])
             for place in (self._places or {}).values()

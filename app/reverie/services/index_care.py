@@ -12,8 +12,9 @@ Threading: any thread but the GUI's. Failure: `MendableError`; `Conflict` where 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from reverie.errors import Conflict, MendableError, StoreError
@@ -164,6 +165,29 @@ class IndexDesk:
             emptied=plan.emptied,
         )
 
+    def follow_rename(
+        self, context: ScopeContext, plan: RenamePlan, *, actor: str, changed: Callable[[Path], None]
+    ) -> list[str]:
+        """Make index and links follow a rename that was done file by file. A sentence for each text that
+        changed meanwhile and was left."""
+        store = self._parts.store(context, actor=actor, after_change=changed)
+        left = []
+        ours = {line.path for line in plan.lines}
+        moved = {after: before for before, after in plan.moved.items()}
+        for change in plan.changes:
+            if change.path not in ours or change.after is None:
+                continue
+            expected = change.expected_sha256
+            if change.path in moved:
+                expected = store.read_text(change.path, as_use=False).sha256
+            try:
+                store.save(change.path, change.after.decode("utf-8"), expected)
+            except Conflict:
+                left.append(f"{change.path} changed meanwhile, so its links still have the old name.")
+            except MendableError as error:
+                left.append(f"{change.path} still has the old name in its links. {error}")
+        return left
+
     def _around(self, store: MemoryStore, path: MemoryPath) -> _Around | None:
         """The nearest folder above a file that has an index of its own; None without one."""
         _path, root, files = store.resolve(path)
@@ -255,7 +279,8 @@ def _planned(
     texts = {rel: text for rel, data in raw.items() if (text := _utf8(data)) is not None}
     inside = {before[cut:]: after[cut:] for before, after in moved.items()}
     try:
-        edits = renamed(texts, {before: after for before, after in inside.items() if before in texts})
+        here = {before: after for before, after in inside.items() if before in texts}
+        edits = renamed(texts, here, _names_in(texts.values()))
     except CannotMendError as error:
         raise StoreError(f"{next(iter(targets))} was not renamed.", cause=str(error)) from error
     becomes = {edit.rel: edit.after for edit in edits if edit.after is not None}
@@ -279,6 +304,11 @@ def _planned(
         lines += _changed_lines(f"{around.base}/{rel}", texts[rel], text)
     lines.sort(key=lambda line: (line.path != f"{around.base}/{INDEX}", line.path, line.line))
     return RenamePlan(targets, tuple(changes), moved, emptied, tuple(lines))
+
+
+def _names_in(texts: Iterable[str]) -> set[str]:
+    """What front matter calls the memories: a link by such a name holds wherever the file lies."""
+    return {name for text in texts if (name := frontmatter.declared(text, key="name"))}
 
 
 def _changed_lines(path: str, before: str, after: str) -> list[ChangedLine]:

@@ -1,6 +1,7 @@
 """The services that models are asked of: which there are, their keys, and whether one answers.
 
-They follow from the settings, the environment and the system's keyring, not from a home.
+They follow from the settings, the environment and the system's keyring, and from what the agent of a home is
+itself set up to use (`offered`); the settings win where both name a service.
 
 Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `MendableError`.
 """
@@ -9,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import MendableError
+from reverie.homes.agents import ModelService
 from reverie.services.views import ProbeLine, ProviderView
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 class ModelServices:
     """The services as `settings` have them whenever one is needed; `env` is where keys are looked for first,
-    `keys` the keyring (None: the system's)."""
+    `keys` the keyring (None: the system's), `offered` the services of the agent itself."""
 
     def __init__(
         self,
@@ -33,8 +35,10 @@ class ModelServices:
         *,
         env: Mapping[str, str] | None = None,
         keys: KeyStore | None = None,
+        offered: Callable[[], Iterable[ModelService]] = tuple,
     ) -> None:
         self._settings = settings
+        self._offered = offered
         self._env = os.environ if env is None else env
         self._given_keys = keys
 
@@ -49,12 +53,17 @@ class ModelServices:
         """One model of one service. Raises `ProviderError`."""
         return self._catalogue.provider(name)
 
-    def test(self, name: str) -> tuple[ProbeLine, ...]:
-        """One real tool call, told in words."""
+    def test(self, name: str, settings: Settings | None = None) -> tuple[ProbeLine, ...]:
+        """Make one real tool call and report each step in words.
+
+        `settings`: try the model as these have it, which need not be saved; None for those on disk.
+        """
         from reverie.agent.probe import probe
 
+        catalogue = self._catalogue if settings is None else self._catalogue_of(settings)
+
         async def ask() -> Any:
-            provider = self.provider(name)
+            provider = catalogue.provider(name)
             try:
                 return await probe(provider)
             finally:
@@ -81,9 +90,22 @@ class ModelServices:
 
     @property
     def _catalogue(self) -> Catalogue:
-        from reverie.agent.catalogue import Catalogue
+        return self._catalogue_of(self._settings())
 
-        return Catalogue(self._settings().providers.root, self._env, self._keys)
+    def _catalogue_of(self, settings: Settings) -> Catalogue:
+        from reverie.agent.catalogue import Catalogue
+        from reverie.settings import ProviderSettings
+
+        offered = {
+            service.name: ProviderSettings(
+                wire=service.wire,
+                base_url=service.base_url,
+                key_env=service.key_env,
+                headers=dict(service.headers),
+            )
+            for service in self._offered()
+        }
+        return Catalogue({**offered, **settings.providers.root}, self._env, self._keys)
 
     @cached_property
     def _keys(self) -> KeyStore:

@@ -51,7 +51,9 @@ class Models(ModelServices):
         env: Mapping[str, str] | None = None,
         keys: KeyStore | None = None,
     ) -> None:
-        super().__init__(lambda: parts.settings, env=env, keys=keys)
+        super().__init__(
+            lambda: parts.settings, env=env, keys=keys, offered=lambda: parts.home.model_services()
+        )
         self._parts = parts
 
     def view(self, context: ScopeContext | None) -> ModelsView:

@@ -16,9 +16,10 @@ from functools import partial
 from reverie.errors import StoreError
 from reverie.homes.scopes import ScopeContext
 from reverie.memory.paths import memory_path
+from reverie.memory.snapshots import never_kept
 from reverie.memory.store import MemoryStore, sha256_of_bytes
 from reverie.services.hand_changes import HandChanges
-from reverie.services.hand_edits import HandEdits, never_kept
+from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts
 from reverie.services.planned_changes import lenient_path
 from reverie.services.views import HandChange, Undo

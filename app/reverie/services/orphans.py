@@ -113,6 +113,7 @@ class OrphanDesk:
     def apply(self, preview: MergePreview, choices: Mapping[str, MergeChoice]) -> Undo:
         """Do what the preview shows; `choices` by `rel` for files that differ (else the first that there is).
         Raises `Conflict` when either side is not what was shown."""
+        self._parts.write_guard.require()
         target = self._target(preview.store, preview.project_path)
         source = RootedDirectory(preview.store.directory)
         changes: list[HandChange] = []
@@ -145,6 +146,7 @@ class OrphanDesk:
                 next_step="Delete it outside if you are sure.",
                 reason="not-kept",
             )
+        self._parts.write_guard.require()
         source = RootedDirectory(store.directory)
         entries = source.walk().entries
         changes = [

@@ -10,6 +10,7 @@ does no harm: what must be shared lies on disk, under locks.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -23,6 +24,7 @@ from reverie.homes.identity import KnownHome
 from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
+from reverie.services.lost_saves import SaveWatch
 
 if TYPE_CHECKING:
     from reverie.agent.trace_store import TraceStore
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from reverie.memory.scope_files import ScopeFiles
     from reverie.memory.snapshots import Snapshots
     from reverie.memory.store import MemoryStore
+    from reverie.memory.write_guard import WriteGuard
     from reverie.runs.activity import Activity
     from reverie.runs.dependencies import RunDependencies
     from reverie.runs.record import RunStore
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
     from reverie.runs.revert import Reverter
     from reverie.runs.transaction import Transaction
     from reverie.settings import Settings
+
+_log = logging.getLogger("reverie.services")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ class HomeParts:
         self.profile = profile
         self.clock = clock
         self._settings = settings
+        self.saves = SaveWatch(self)
 
     @cached_property
     def settings(self) -> Settings:
@@ -88,16 +94,33 @@ class HomeParts:
         return self.profile.ensure(self.profile.own_sidecars(self.home_id))
 
     @cached_property
+    def write_guard(self) -> WriteGuard:
+        """Decides which stores of this home may be written."""
+        from reverie.memory.write_guard import PERMISSIONS, WriteGuard
+
+        file = self.profile.own_sidecars(self.home_id) / PERMISSIONS
+        return WriteGuard(self.home, file, lock_dir=self.profile.locks, clock=self.clock)
+
+    @cached_property
     def usage(self) -> UsageLog:
         own = self.own_sidecars / "memory-meta.json"
-        return UsageLog(self.home, own_sidecar=own, lock_dir=self.profile.locks, clock=self.clock)
+        return UsageLog(
+            self.home,
+            own_sidecar=own,
+            lock_dir=self.profile.locks,
+            clock=self.clock,
+            require=self.write_guard.require,
+        )
 
     @cached_property
     def coverage(self) -> CoverageLog:
         from reverie.dream.coverage import CoverageLog
 
-        path = self.home.coverage_sidecar or self.own_sidecars / "memory-consolidation.json"
-        return CoverageLog(path, lock_dir=self.profile.locks, clock=self.clock)
+        lock_dir, in_home = self.profile.locks, self.home.coverage_sidecar
+        if in_home is not None:
+            return CoverageLog(in_home, lock_dir=lock_dir, clock=self.clock, require=self.write_guard.require)
+        own = self.own_sidecars / "memory-consolidation.json"
+        return CoverageLog(own, lock_dir=lock_dir, clock=self.clock)
 
     @cached_property
     def actors(self) -> ActorLog:
@@ -176,6 +199,7 @@ class HomeParts:
             self.runs,
             self.activity,
             self.profile.own_sidecars(self.home_id) / "agent-lock.json",
+            guard=self.write_guard,
             lock_dir=self.profile.locks,
             clock=self.clock,
         )
@@ -194,6 +218,7 @@ class HomeParts:
             runs=self.runs,
             usage=self.usage,
             snapshots=self.snapshots,
+            guard=self.write_guard,
             recovery=self.recovery,
             transaction_for=self.transaction_for,
             clock=self.clock,
@@ -213,6 +238,7 @@ class HomeParts:
             usage=self.usage,
             snapshots=self.snapshots,
             activity=self.activity,
+            guard=self.write_guard,
             recovery=self.recovery,
             transaction_for=self.transaction_for,
             save_trace=lambda run_id, document: self.traces.save(run_id, document),
@@ -254,20 +280,29 @@ class HomeParts:
                 runs=self.runs,
                 snapshots=self.snapshots,
                 activity=self.activity,
+                guard=self.write_guard,
                 recovery=self.recovery,
                 transaction_for=self.transaction_for,
                 clock=self.clock,
             )
         )
 
+    def _writing(self, context: ScopeContext | None, root: ScopeRoot, rel: str, after: bytes | None) -> None:
+        self.saves.writing(root, rel, after, context)
+
     def transaction_for(self, run_id: str, actor: str) -> Transaction:
         """The file effects of one run, attributed to `actor`."""
         from reverie.memory.record_files import run_files
+        from reverie.memory.write_lock import write_locks
         from reverie.runs.journal import Images
         from reverie.runs.transaction import Transaction
 
+        images = Images(self.profile.images(self.home_id))
+
         def attribute(root: ScopeRoot, rel: str, sha256: str | None) -> None:
             self.actors.record(root.directory / rel, sha256, actor=actor, run_id=run_id, at_ms=self.clock())
+            if rel.endswith(".md"):  # a record is a part of its file
+                self._writing(None, root, rel, images.get(sha256))
 
         known: dict[ScopeRoot, ScopeFiles] = {}
 
@@ -280,19 +315,33 @@ class HomeParts:
         return Transaction(
             self.runs.directory_of(run_id),
             self.home.root,
-            images=Images(self.profile.images(self.home_id)),
+            images=images,
             files_of=files_of,
             apply_usage=self.usage.apply_delta,
             attribute=attribute,
             keep=self.snapshots.keep,
+            require=self.write_guard.require,
+            check_content=self.home.check_content,
+            locked=partial(write_locks, self.home, lock_dir=self.profile.locks),
+            swapped=lambda root, rel: self.saves.wrote(root.directory / rel),
         )
 
     def store(
-        self, context: ScopeContext, *, actor: str, after_change: Callable[[Path], None] = lambda path: None
+        self,
+        context: ScopeContext,
+        *,
+        actor: str,
+        after_change: Callable[[Path], None] = lambda path: None,
+        warn: Callable[[str], None] = _log.warning,
     ) -> MemoryStore:
-        """The memories of one context on disk, with every change attributed to `actor`."""
+        """The memories of one context on disk, with every change attributed to `actor`. `warn` gets a
+        sentence for what went wrong after a change was made."""
         from reverie.memory.disk_effects import DiskEffects
         from reverie.memory.store import MemoryStore
+
+        def changed(path: Path) -> None:
+            self.saves.wrote(path)
+            after_change(path)
 
         effects = DiskEffects(
             self.home,
@@ -302,7 +351,10 @@ class HomeParts:
             snapshots=self.snapshots,
             lock_dir=self.profile.locks,
             clock=self.clock,
-            after_change=after_change,
+            guard=self.write_guard,
+            after_change=changed,
+            writing=partial(self._writing, context),
+            warn=warn,
         )
         return MemoryStore(self.home, context, rooted_files, effects)
 

@@ -45,6 +45,7 @@ class RecordEdits:
         """Make a change; what takes it back. Raises `Conflict` where what it expects is not there."""
         rel = change.rel
         self._refuse_others(rel)
+        self._parts.write_guard.require(self._root)
         path = self._root.directory / rel
         with file_lock(self._parts.profile.locks, path), lock_beside(path):
             before = self._files.read(rel)

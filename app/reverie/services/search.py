@@ -233,7 +233,7 @@ class SearchDesk:
         from reverie.memory.scope_listing import use_of
 
         home, found = shelf.parts.home, set[int]()
-        usage = {key: use for key, use in shelf.parts.usage.load().items() if use.pinned}
+        usage = {key: use for key, use in shelf.parts.usage.load_for_showing().items() if use.pinned}
         for key, place in self._placed(home_id, shelf).items() if usage else ():
             root = place.root
             if root is None:

@@ -6,7 +6,7 @@ Threading: blocks on disk; any thread but the GUI's. Failure: `MendableError`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reverie.dream.coverage import status_of
 from reverie.dream.service import dream_lease_name
@@ -28,19 +28,24 @@ def status_view(parts: HomeParts, context: ScopeContext) -> StatusView:
     status = parts.coverage.load()
     shown = status_of(status, context, now=parts.clock())
     runs = [run_summary(record) for record in parts.runs.all(limit=RECENT_RUNS)]
+    undone = frozenset(run.started_at for run in runs if run.reverted)
     return StatusView(
-        rows=(
-            _row(parts, context, Scope.WORKSPACE, shown),
-            _row(parts, context, Scope.PROJECT, shown),
-            _row(parts, context, Scope.GLOBAL, shown),
+        rows=tuple(
+            _row(parts, context, scope, shown, undone)
+            for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
         ),
         harvest=_harvest_row(shown),
         running=parts.leases.holder(dream_lease_name(parts.home_id)),
         interrupted=tuple(run for run in runs if run.outcome == "interrupted" and not run.reverted),
-        problems=shown.problems,
+        problems=(*shown.problems, *_usage_problem(parts)),
         spent=_spent(parts, context),
         agent=parts.home.agent_status(context),
     )
+
+
+def _usage_problem(parts: HomeParts) -> tuple[str, ...]:
+    problem = parts.usage.problem()
+    return (f"Pins and use are not known. {problem}",) if problem else ()
 
 
 def run_view(result: RunResult) -> RunView:
@@ -80,11 +85,15 @@ def run_summary(record: RunRecord) -> RunSummary:
     )
 
 
-def _row(parts: HomeParts, context: ScopeContext, scope: Scope, status: Status) -> CoverageRow:
+def _row(
+    parts: HomeParts, context: ScopeContext, scope: Scope, status: Status, undone: frozenset[int]
+) -> CoverageRow:
+    """`undone`: when the runs started that were taken back; a coverage record has the start of its run."""
     try:
         parts.home.scope_root(context, scope)
     except ScopeUnavailable as gap:
-        return CoverageRow(scope, None, "", 0, "", available=False, reason=gap.cause or gap.title)
+        reason = gap.cause or gap.title
+        return CoverageRow(scope, None, "", 0, "", available=False, reason=reason, permanent=gap.permanent)
     record = {
         Scope.WORKSPACE: status.workspace_record,
         Scope.PROJECT: status.project_record,
@@ -93,7 +102,7 @@ def _row(parts: HomeParts, context: ScopeContext, scope: Scope, status: Status) 
     if record is None:
         return CoverageRow(scope, None, "", 0, "", available=True)
     ops = tuple(record["ops"])
-    changes = sum(bool(op["applied"]) for op in ops)
+    changes = sum(bool(op["applied"]) and _is_of(op, scope) for op in ops)
     return CoverageRow(
         scope,
         int(record["lastRunAt"]),
@@ -102,7 +111,14 @@ def _row(parts: HomeParts, context: ScopeContext, scope: Scope, status: Status) 
         record["summary"],
         available=True,
         ops=ops,
+        undone=int(record["lastRunAt"]) in undone,
     )
+
+
+def _is_of(op: Mapping[str, Any], scope: Scope) -> bool:
+    """Whether an operation changed a memory of this scope; a move between scopes is one of both."""
+    prefix = f"/memories/{scope.value}/"
+    return any(str(op.get(name, "")).startswith(prefix) for name in ("path", "newPath"))
 
 
 def _spent(parts: HomeParts, context: ScopeContext) -> Mapping[Scope, Spent]:

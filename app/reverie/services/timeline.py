@@ -303,7 +303,7 @@ class TimelineDesk:
         if not target.beside:
             return name_problem(path)
         beside = self._parts.home.companions(target.context)
-        return next((each.read_only for each in beside if str(each.path) == target.path), "")
+        return next((each.read_only or each.unopened for each in beside if str(each.path) == target.path), "")
 
     def _bytes(self, file: PlannedFile) -> bytes:
         content = self._history.blob(file.blob or "")

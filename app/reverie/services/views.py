@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reverie.homes.agents import StatusLine
     from reverie.homes.identity import KnownHome
     from reverie.homes.listing import Companion, HomeContents
-    from reverie.homes.scopes import Scope, ScopeContext
+    from reverie.homes.scopes import Refusal, Scope, ScopeContext
     from reverie.memory.listing import ScopeListing
     from reverie.runs.record import Outcome
     from reverie.services.record_changes import RecordChange
@@ -70,21 +70,28 @@ class MemoryView:
     scopes: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
     changed_by_others: frozenset[str] = frozenset()
+    refusals: Mapping[Scope, Refusal] = field(default_factory=dict)
+    """The scopes whose store is read-only, and why; empty at a first look at the names."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoverageRow:
-    """One row of the footer. `last_run_at` None with `available` means never; `changes` counts applied
-    ops."""
+    """One row of the footer."""
 
     scope: Scope
     last_run_at: int | None
+    """UTC milliseconds; None with `available` means never."""
     trigger: str
     changes: int
+    """Applied operations on memories of this scope."""
     summary: str
     available: bool
     reason: str = ""
     ops: tuple[Mapping[str, Any], ...] = ()
+    undone: bool = False
+    """The run was taken back."""
+    permanent: bool = False
+    """With not `available`: the agent has no such scope in any context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +143,8 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class ProviderView:
-    """A model service. `key_source`: `environment`, `keyring`, `none needed` or `missing`."""
+    """A model service. `key_source`: `environment`, `keyring`, `none needed`, `missing`,
+    `locked` or `not answering` (the keyring)."""
 
     name: str
     base_url: str
@@ -202,6 +210,8 @@ class FileText:
     newline: Literal["\n", "\r\n"]
     bom: bool
     note: str = ""
+    refusal: Refusal | None = None
+    """Why its whole store is read-only; `read_only` says it in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +342,8 @@ class Undo:
     steps: tuple[Undo, ...] = ()
     count: int = 1
     record: RecordChange | None = None
+    warning: str = ""
+    """What went wrong after the change was made, as sentences; empty for nothing."""
 
 
 @dataclass(frozen=True, slots=True)

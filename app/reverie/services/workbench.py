@@ -12,6 +12,7 @@ Failure: `MendableError` for what a person can mend; anything else is a bug and 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -19,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.files.coalesce import Changes
-from reverie.homes.listing import Companion
-from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.homes.listing import Companion, TitlesRead
+from reverie.homes.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
-from reverie.memory.usage import Usage
+from reverie.memory.usage import Kept, Usage
 from reverie.services.desks import Desks
 from reverie.services.parts import HomeParts
 from reverie.services.views import (
@@ -45,9 +46,12 @@ if TYPE_CHECKING:
     from reverie.dream.review import Selection
     from reverie.files.watch import Watcher, WatchTarget
     from reverie.memory.search_update import Watcher as SearchWatcher
+    from reverie.services.lost_saves import LostSave
     from reverie.services.planned_changes import ChangeKind
     from reverie.services.timeline_views import RestorePlan
     from reverie.settings import Settings
+
+_log = logging.getLogger("reverie.workbench")
 
 
 class Workbench(Desks):
@@ -75,6 +79,17 @@ class Workbench(Desks):
             self.parts.adoptable,
         )
 
+    def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
+        """Read the titles of up to `most` workspaces that are not known yet, those of this project first.
+        Whether any was read, and the list where it has anything new by that. Raises `Unavailable` when the
+        home vanished."""
+        home = self.parts.home
+        found = home.learn_titles(most, project_path) if project_path else TitlesRead()
+        if not found.read:
+            found = home.learn_titles(most)
+        # A session at work is read again after every answer, and mostly says the same: no list for that.
+        return found.read > 0, self.contents() if found.changed else None
+
     def view(
         self,
         context: ScopeContext,
@@ -85,14 +100,21 @@ class Workbench(Desks):
     ) -> MemoryView:
         """The three trees. With `previous` and `dirty` only what changed is read again; `names_only` is the
         quick first look, without descriptions, sizes and pins."""
-        usage = {} if names_only else self.parts.usage.load()
+        usage = {} if names_only else self.parts.usage.load_for_showing()
         known = previous.scopes if previous is not None and previous.context == context else {}
         scopes = {
             scope: self._scope(context, scope, usage, known.get(scope), dirty, names_only) for scope in Scope
         }
         companions = self.parts.home.companions(context)
-        changed = frozenset() if names_only else self._changed_by_others(scopes)
-        return MemoryView(context, scopes, companions, changed)
+        if names_only:
+            return MemoryView(context, scopes, companions)
+        return MemoryView(
+            context, scopes, companions, self._changed_by_others(scopes), self._refusals(scopes)
+        )
+
+    def permit_writing(self, refusal: Refusal) -> None:
+        """A person has read `refusal` and has Reverie write anyway, as long as exactly this is found."""
+        self.parts.write_guard.permit([refusal])
 
     def status(self, context: ScopeContext) -> StatusView:
         """The footer: what the sidecar says, never what a run returned."""
@@ -124,6 +146,17 @@ class Workbench(Desks):
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
         """Compare-and-swap; `None` creates. Raises `Conflict` when the file is not what the editor loaded."""
         return self._edits.save(context, path, content, expected_sha256)
+
+    @property
+    def takes_notes(self) -> bool:
+        """Whether the agent of this home takes notes from a person; costs nothing."""
+        return bool(self.parts.home.note_path("x", 0))
+
+    def tell_agent(self, context: ScopeContext, text: str) -> str:
+        """Write a note to the agent; its memory path."""
+        from reverie.services.notes_to_agent import tell_agent
+
+        return tell_agent(self.parts, context, text)
 
     def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
         """As `services.hand_edits.HandEdits.save`, for a companion."""
@@ -196,13 +229,23 @@ class Workbench(Desks):
 
         update_index(self.parts, dirty, watcher)
 
-    def observe(self, changes: Changes) -> tuple[str, ...]:
-        """Bring what was seen changing into the history; re-apply pins the agent overwrote. Returns the keys
-        it put back, so that somebody is told."""
+    def observe(self, changes: Changes) -> Kept:
+        """Bring what was seen changing into the history, and note or put back pins and use that the agent
+        overwrote; while something is `pending`, call `keep_usage` a second later."""
         self.parts.snapshots.observe(source="the watcher", dirty=None if changes.rescan else changes.paths)
         if self.parts.home.usage_sidecar is None or not self._touches(changes, self.parts.home.usage_sidecar):
-            return ()
-        return self.parts.usage.reapply_lost()
+            return Kept()
+        return self.keep_usage()
+
+    def keep_usage(self) -> Kept:
+        """Put back pins and use that the agent overwrote, every few seconds at most."""
+        from reverie.services.usage_keeping import keep_usage
+
+        return keep_usage(self.parts, patient=True)
+
+    def lost_saves(self, changes: Changes) -> tuple[LostSave, ...]:
+        """The writes of the last seconds that these changes overwrote. Their texts are kept as drafts."""
+        return self.parts.saves.check(None if changes.rescan else changes.paths)
 
     def mark_opened(self, context: ScopeContext) -> None:
         """Everything that stands now counts as seen."""
@@ -231,7 +274,16 @@ class Workbench(Desks):
             cancel=cancel,
             progress=progress,
         )
+        threading.Thread(target=self._look_again, name="reverie-coverage", daemon=True).start()
         return run_view(result)
+
+    def _look_again(self) -> None:
+        from reverie.errors import MendableError
+
+        try:
+            self.parts.coverage.look_again()
+        except MendableError as error:
+            _log.info("the coverage record could not be checked: %s", error)
 
     def settings(self) -> Settings:
         """The settings as the file has them now."""
@@ -322,6 +374,11 @@ class Workbench(Desks):
             previous=previous,
             dirty=dirty if previous is not None else None,
         )
+
+    def _refusals(self, scopes: Mapping[Scope, ScopeListing]) -> dict[Scope, Refusal]:
+        roots = {scope: listing.root for scope, listing in scopes.items() if listing.root is not None}
+        found = {scope: self.parts.write_guard.refusal(root) for scope, root in roots.items()}
+        return {scope: refusal for scope, refusal in found.items() if refusal is not None}
 
     def _changed_by_others(self, scopes: Mapping[Scope, ScopeListing]) -> frozenset[str]:
         if not self._history_started.is_set():

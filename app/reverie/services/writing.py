@@ -48,16 +48,21 @@ def writer_dependencies(
     """What the writer of this home works with."""
     engines = WriterEngines(parts, models or Models(parts), by_hand=by_hand)
 
+    require = parts.write_guard.require
+
     def sidecar(path: Path) -> Sidecar:
         return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock)
+
+    def sidecar_in_home(path: Path) -> Sidecar:
+        return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock, require=require)
 
     return WriterDependencies(
         run=parts.run_dependencies,
         activity=parts.activity,
-        dumps=Dumps(parts.home.root, sidecar(parts.own_sidecars / "writer-dumps.json")),
+        dumps=Dumps(parts.home.root, sidecar(parts.own_sidecars / "writer-dumps.json"), require),
         save_trace=lambda run_id, document: parts.traces.save(run_id, document),
         marks=OwnMarks(sidecar(parts.own_sidecars / "writer-marks.json")),
-        sidecar_for=sidecar,
+        sidecar_for=sidecar_in_home,
         lock_dir=parts.profile.locks,
         lock_place=parts.own_sidecars,
         settings=lambda: parts.read_settings().system1,

@@ -1,7 +1,10 @@
 """Secrets that are known by their own shape, whatever stands around them.
 
-Every pattern begins behind a boundary and consumes possessively, so no input makes it start over inside what
-it has consumed. Pure functions; spans are `(start, end, kind)`.
+The marks of services come from `text.secret_table`; here are the forms that no table holds: private keys,
+signed tokens, headers, addresses and command lines. Every pattern begins behind a boundary, and what it
+consumes is bounded or followed by a character it cannot hold, so no input makes it slow. Possessive
+quantifiers and atomic groups are not used: Python before 3.11.5 matches them wrongly. Pure functions; spans
+are `(start, end, kind)`.
 """
 
 from __future__ import annotations
@@ -9,144 +12,253 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import cache
 
-Span = tuple[int, int, str]
+from reverie.text.secret_table import LONG_WORD, PATTERNS, PREFIXED, Prefixed, Shaped
+from reverie.text.secret_values import Span, holds_any, is_mask, is_placeholder, is_random
 
-_PLACEHOLDER = re.compile(
-    r"\$(?:[A-Z_][A-Z0-9_]*+\Z|[a-z_]++\Z|[{(])|%(?:[A-Za-z_][A-Za-z0-9_]*+%?\Z|\()|\{|<[^>]*+>\Z|\[redacted:"
-)
-
-_PROVIDER_KEY = re.compile(
-    r"""(?<![A-Za-z0-9])(?:
-        sk-(?:ant|proj|svcacct|admin|or|test|live)-[A-Za-z0-9_-]{12,}+
-      | [sr]k_(?:live|test)_[A-Za-z0-9]{10,}+
-      | gh[oprsu]_[A-Za-z0-9]{20,}+
-      | github_pat_[A-Za-z0-9_]{20,}+
-      | xox[abeoprs]-[A-Za-z0-9-]{10,}+
-      | xapp-[A-Za-z0-9-]{10,}+
-      | (?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])
-      | AIza[A-Za-z0-9_-]{30,}+
-      | ya29\.[A-Za-z0-9_-]{20,}+
-      | gl(?:pat|ptt|rt|dt|cbt)-[A-Za-z0-9_-]{16,}+
-      | npm_[A-Za-z0-9]{30,}+
-      | pypi-[A-Za-z0-9_-]{32,}+
-      | hf_[A-Za-z0-9]{20,}+
-    )""",
-    re.VERBOSE,
-)
-# One of them stands in whatever the pattern above matches.
-_PROVIDERS_OWN = (
-    "sk-", "k_live_", "k_test_", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_", "xox", "xapp-",
-    "AKIA", "ASIA", "AIza", "ya29.", "glpat-", "glptt-", "glrt-", "gldt-", "glcbt-", "npm_", "pypi-", "hf_",
-)  # fmt: skip
 # Without a provider's own prefix after it, `sk-` also begins ordinary names in kebab case.
-_PLAIN_SK = re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}+")
+_PLAIN_SK = re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}")
 _NO_ORDINARY_NAME = re.compile(r"[A-Za-z]\d|\d[A-Za-z]|[A-Za-z0-9]{20}")
-_SLACK_HOOK = re.compile(r"hooks\.slack\.com/services/([A-Za-z0-9]{6,}+/[A-Za-z0-9]{6,}+/[A-Za-z0-9]{10,}+)")
+_LONGEST_BODY = 4096
+_JUDGED = 256
 
-_JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?")
+_JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?")
 
-# The small letters of İ, ı and ſ; re.IGNORECASE has all three for i and s.
-_TAKEN_FOR = {0x0307: None, 0x0131: "i", 0x017F: "s"}
 _HEADER = re.compile(
-    r"""(?i)(?<![A-Za-z0-9])(?:proxy-)?authorization\\{0,4}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,4}["']?
-        (?:([A-Za-z][A-Za-z0-9-]{1,20})[ \t]{1,4})?([^\s"'`,;\\]{6,}+)""",
+    r"""(?i)(?<![A-Za-z0-9])authorization\\{0,4}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,4}["']?
+        (?:([A-Za-z][A-Za-z0-9-]{1,20})[ \t]{1,4})?([^\s"'`,;\\]{6,})""",
     re.VERBOSE,
 )
-_SCHEME = re.compile(r"(?i)(?<![A-Za-z0-9_-])(bearer|basic)[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,}+)")
+_SCHEME = re.compile(r"(?i)(?<![A-Za-z0-9_-])(bearer|basic)[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,})")
+_COOKIE = re.compile(
+    r"""(?i)(?<![A-Za-z0-9_])cookie["']?[ \t]{0,4}[:=][ \t]{0,4}["']?[^\r\n]{0,200}?
+        (?<![A-Za-z0-9])[A-Za-z0-9_.-]{0,40}(?:sess|sid|auth|token|jwt)[A-Za-z0-9_.-]{0,40}=([^\s;"'`]{12,1024})""",
+    re.VERBOSE,
+)
 
-_ADDRESS = re.compile(
-    r"""(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}+://
-        [^\s/:@?\#"'`<>]{0,256}+:([^\s/?\#"'`<>]{1,512})@""",
-    re.VERBOSE,
-)
+_SCHEME_NAME = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}\Z")
+_USER_INFO = re.compile(r"""://[^\s/:@?\#"'`<>]{0,256}:([^\s/?\#"'`<>]{1,512})@""")
+_NAMELESS = re.compile(r"""://([^\s/:@?\#"'`<>]{16,256})@""")
+_ORACLE = re.compile(r"""jdbc:oracle:[a-z]{2,8}:[^\s/:@"'`]{1,64}/([^\s/@"'`]{3,128})@""")
 
 # A client of MySQL takes a password right behind `-p`; what goes on elsewhere is another command's.
 _MYSQL = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:mysql(?:dump|admin|import|show|check|slap|pump|binlog)?|mariadb(?:-[a-z]{1,12}+)?)"
+    r"(?<![A-Za-z0-9_-])(?:mysql(?:dump|admin|import|show|check|slap|pump|binlog)?|mariadb(?:-[a-z]{1,12})?)"
     r"""(?:\.exe)?["']?(?=[ \t])"""
 )
 _COMMAND_END = re.compile(r"[\r\n|;&]")
-_BEHIND_P = re.compile(r"""(?<=[\s"'])-p(?:"([^"\r\n]{1,256}+)"|'([^'\r\n]{1,256}+)'|([^\s"'`,;]{1,256}+))""")
-_PORTS = re.compile(r"[\d.:]*+(?:/(?:tcp|udp))?\Z")
+_BEHIND_P = re.compile(r"""(?<=[\s"'])-p(?:"([^"\r\n]{1,256})"|'([^'\r\n]{1,256})'|([^\s"'`,;]{1,256}))""")
+_PORTS = re.compile(r"[\d.:]*(?:/(?:tcp|udp))?\Z")
 _LONGEST_COMMAND = 4096
 _LONGEST_WORD = 260
 
-_GAP = r"(?:\s|\\[nrt]){1,20}+"
-_WORD = r"(?:(?!\\[nrt])[^\s,]){1,256}+"
+_GAP = r"(?:\s|\\[nrt]){1,20}"
+_WORD = r"(?:(?!\\[nrt])[^\s,]){1,256}"
 _NETRC = re.compile(
-    rf"""(?<![A-Za-z0-9_-])(?:machine{_GAP}({_WORD})|default)(?:{_GAP}(?:login|account){_GAP}{_WORD}){{0,3}}+
-        {_GAP}password{_GAP}(?:"([^"\r\n]{{1,256}}+)"|((?:(?!\\[nrt])[^\s"']){{1,256}}+))""",
+    rf"""(?<![A-Za-z0-9_-])(?:machine{_GAP}({_WORD})|default)(?:{_GAP}(?:login|account){_GAP}{_WORD}){{0,3}}
+        {_GAP}password{_GAP}(?:"([^"\r\n]{{1,256}})"|((?:(?!\\[nrt])[^\s"']){{1,256}}))""",
     re.VERBOSE,
 )
 # In square brackets: an address, or the mark that stands for one by now.
-_HOST = re.compile(r"[\w-]++(?:[.:][\w-]++)++\Z|localhost\Z|\[")
+_HOST = re.compile(r"[\w-]+(?:[.:][\w-]+)+\Z|localhost\Z|\[")
+# host:port:database:user:password
+_PGPASS = re.compile(
+    r"(?m)^[ \t>*`-]{0,8}[A-Za-z0-9_.*-]{1,100}:(?:\d{4,5}|\*):[A-Za-z0-9_*-]{1,64}:"
+    r"[A-Za-z0-9_*.@-]{1,64}:([^\s:`|]{4,256})[`\t ]{0,4}$"
+)
+
+_PGPASS_MARKS = (":5432:", ":5433:", ":6432:", ":*:", "pgpass")
 
 _KEY_BEGIN = re.compile(
-    r"-----\s{0,4}BEGIN\s{1,4}(?:[A-Z0-9]{1,20}+\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
+    r"-----\s{0,4}BEGIN\s{1,4}(?:[A-Z0-9]{1,20}\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
 )
 _KEY_END = re.compile(
-    r"-----\s{0,4}END\s{1,4}(?:[A-Z0-9]{1,20}+\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
+    r"-----\s{0,4}END\s{1,4}(?:[A-Z0-9]{1,20}\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
 )
 # A line of a key whose end is missing: what quoting, indenting or escaping puts before it, then its text.
 _KEY_LINE = re.compile(
-    r"""[\s>|*\#"',+\\-]{0,40}+
-        (?:[A-Za-z0-9+/=]{16,}+|n?(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200})""",
+    r"""[\s>|*\#"',+\\-]{0,40}
+        (?:[A-Za-z0-9+/=]{16,}|n?(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200})""",
     re.VERBOSE,
 )
 # The longest real keys take about 13,000 characters; an end marker farther off belongs to something else.
 _LONGEST_KEY = 32_768
 
+_ROWS = {row.prefix: row for row in PREFIXED}
 
-def shaped_secrets(text: str) -> Iterator[Span]:
-    """Spans of all secrets with a shape of their own; they may overlap."""
+
+def shaped_secrets(text: str, small: str) -> Iterator[Span]:
+    """Spans of all secrets with a shape of their own; they may overlap. `small`: the text in small letters,
+    of the same length."""
     yield from _private_keys(text)
-    if holds_any(text, _PROVIDERS_OWN):
-        yield from ((match.start(), match.end(), "provider-key") for match in _PROVIDER_KEY.finditer(text))
-    for match in _PLAIN_SK.finditer(text) if holds_any(text, ("sk-",)) else ():
-        if _NO_ORDINARY_NAME.search(match[0]):
+    yield from _prefixed(text)
+    yield from _patterned(text)
+    for match in _PLAIN_SK.finditer(text) if "sk-" in text else ():
+        if _NO_ORDINARY_NAME.search(match[0]) and not is_mask(match[0][3:]):
             yield match.start(), match.end(), "provider-key"
-    for match in _SLACK_HOOK.finditer(text):
-        yield match.start(1), match.end(1), "provider-key"
-    for match in _JWT.finditer(text) if holds_any(text, ("eyJ",)) else ():
+    for match in _matches_at(_JWT, text, text, "eyJ"):
         yield match.start(), match.end(), "jwt"
-    yield from _headers(text)
-    for match in _ADDRESS.finditer(text) if holds_any(text, ("://",)) else ():
-        if not is_placeholder(match[1]):
-            yield match.start(1), match.end(1), "url-password"
+    yield from _headers(text, small)
+    yield from _in_addresses(text)
     if holds_any(text, ("mysql", "mariadb")):
         yield from _behind_p(text)
-    for match in _NETRC.finditer(text) if holds_any(text, ("machine", "default")) else ():
+    for match in _matches_at(_NETRC, text, text, "machine", "default"):
         group = 2 if match[2] is not None else 3
         if not is_placeholder(match[group]) and _is_netrc(match[1] or "", match[group]):
             yield match.start(group), match.end(group), "password"
+    for match in _PGPASS.finditer(text) if holds_any(text, _PGPASS_MARKS) else ():
+        if not is_placeholder(match[1]):
+            yield match.start(1), match.end(1), "password"
 
 
-def holds_any(text: str, parts: Iterable[str]) -> bool:
-    """Whether one of `parts`, without which a pattern cannot match, stands in `text`: to ask this takes a
-    hundredth of the time of the pattern."""
-    for part in parts:  # noqa: SIM110 - asked ten times of each text; a generator takes twice as long
-        if part in text:
-            return True
-    return False
+def places_of(text: str, part: str) -> Iterator[int]:
+    """Where `part` begins in `text`."""
+    position = text.find(part)
+    while position >= 0:
+        yield position
+        position = text.find(part, position + len(part))
 
 
-def lowered(text: str) -> str:
-    """`text` in small letters, with the few others that a pattern takes for `i` and `s` if it does not care
-    for case."""
-    small = text.lower()
-    return small if small.isascii() else small.translate(_TAKEN_FOR)
+def _matches_at(pattern: re.Pattern[str], text: str, searched: str, *parts: str) -> Iterator[re.Match[str]]:
+    """What `pattern` matches where one of `parts`, with which all of its matches begin, is in `searched`.
+    None begins inside another that begins with the same part."""
+    for part in parts:
+        if part not in searched:
+            continue
+        done = 0
+        for place in places_of(searched, part):
+            match = pattern.match(text, place) if place >= done else None
+            if match is not None:
+                done = match.end()
+                yield match
 
 
-def _headers(text: str) -> Iterator[Span]:
-    small = lowered(text)
-    for match in _HEADER.finditer(text) if holds_any(small, ("authorization",)) else ():
+def _patterned(text: str) -> Iterator[Span]:
+    """The secrets of `secret_table.PATTERNS`."""
+    found: list[re.Match[str]] = []
+    in_words = []
+    for row in PATTERNS:
+        if row.word not in text:
+            continue
+        if row.is_one_word:
+            in_words.append(row)
+        else:
+            found += _compiled(row).finditer(text)
+    for start, end, word in _long_words(text) if in_words else ():
+        for row in in_words:
+            if row.word in word:
+                found += _compiled(row).finditer(text, start, end)
+    for match in found:
+        group = 1 if match.re.groups else 0
+        if not is_placeholder(match[group]) and any(map(str.isdigit, match[group])):
+            yield match.start(group), match.end(group), "provider-key"
+
+
+def _long_words(text: str) -> Iterator[tuple[int, int, str]]:
+    position = 0
+    for word in text.split():
+        if len(word) >= LONG_WORD:
+            position = text.index(word, position)
+            yield position, position + len(word), word
+            position += len(word)
+
+
+def _in_addresses(text: str) -> Iterator[Span]:
+    for place in places_of(text, "://"):
+        scheme = _SCHEME_NAME.search(text, max(0, place - 40), place)
+        if scheme is None:
+            continue
+        match = _USER_INFO.match(text, place)
+        if match is not None:
+            if not is_placeholder(match[1]):
+                yield match.start(1), match.end(1), "url-password"
+        elif scheme[0].startswith("http"):
+            # A token instead of a name and a password.
+            match = _NAMELESS.match(text, place)
+            if match is not None and is_random(match[1]):
+                yield match.start(1), match.end(1), "url-password"
+    for match in _ORACLE.finditer(text) if "jdbc:oracle" in text else ():
+        if not is_placeholder(match[1]):
+            yield match.start(1), match.end(1), "url-password"
+
+
+@cache
+def prefixes_pattern() -> re.Pattern[str]:
+    """Finds the prefixes of the table behind a boundary, the longest where several begin alike."""
+    tree: dict[str, dict] = {}  # type: ignore[type-arg]
+    for prefix in _ROWS:
+        node = tree
+        for char in prefix:
+            node = node.setdefault(char, {})
+        node[""] = {}
+    return re.compile("(?<![A-Za-z0-9])" + _alternatives(tree))
+
+
+def _alternatives(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    branches = [re.escape(char) + _alternatives(below) for char, below in node.items() if char]
+    if not branches:
+        return ""
+    joined = branches[0] if len(branches) == 1 and "" not in node else f"(?:{'|'.join(branches)})"
+    return f"{joined}?" if "" in node else joined
+
+
+@cache
+def _compiled(row: Shaped) -> re.Pattern[str]:
+    # Only when one is needed: to compile all of them takes as long as to search many notes.
+    return re.compile(row.pattern)
+
+
+def _prefixed(text: str) -> Iterator[Span]:
+    pattern = prefixes_pattern()
+    position = 0
+    while (mark := pattern.search(text, position)) is not None:
+        position = mark.end()
+        row = _ROWS[mark[0]]
+        end = _end_of_body(text, position, row)
+        if end:
+            start = position if row.prefix.endswith("=") else mark.start()
+            position = end
+            yield start, end, "provider-key"
+
+
+def _end_of_body(text: str, start: int, row: Prefixed) -> int:
+    """Where the secret ends whose prefix ends at `start`; 0 where none follows."""
+    # Most are short; only the body of a secret is measured in full.
+    piece = text[start : start + _JUDGED]
+    body = piece[: len(piece) - len(piece.lstrip(row.alphabet))]
+    if "." in row.alphabet or "-" in row.alphabet:
+        body = body.rstrip(".-")
+    if len(body) < row.least or (row.exact and len(body) != row.least) or is_mask(body):
+        return 0
+    if row.random and not (is_random(body) or (any(map(str.isdigit, body)) and _is_long_hex(body))):
+        return 0
+    end = start + len(body)
+    if row.exact:
+        following = text[end : end + 1]
+        return 0 if following.isalnum() and following.isascii() else end
+    if len(body) == len(piece):
+        piece = text[end : end + _LONGEST_BODY]
+        end += len(piece) - len(piece.lstrip(row.alphabet))
+    return end
+
+
+def _is_long_hex(body: str) -> bool:
+    return len(body) >= 32 and not body.lstrip("0123456789abcdefABCDEF")
+
+
+def _headers(text: str, small: str) -> Iterator[Span]:
+    for match in _matches_at(_HEADER, text, small, "authorization"):
         if not is_placeholder(match[2]) and _is_header_value(match[1] or "", match[2]):
             yield match.start(2), match.end(2), "auth-header"
-    for match in _SCHEME.finditer(text) if holds_any(small, ("bearer", "basic")) else ():
+    for match in _matches_at(_SCHEME, text, small, "bearer", "basic"):
         if _is_credential(match[1], match[2]):
             yield match.start(2), match.end(2), "auth-header"
+    for match in _matches_at(_COOKIE, text, small, "cookie"):
+        value = match[1]
+        if not is_placeholder(value) and len(value) >= 16 and any(map(str.isdigit, value)):
+            yield match.start(1), match.end(1), "auth-header"
 
 
 def _behind_p(text: str) -> Iterator[Span]:
@@ -168,14 +280,11 @@ def _behind_p(text: str) -> Iterator[Span]:
                 yield option.start(group), option.end(group), "password"
 
 
-def is_placeholder(value: str) -> bool:
-    """Whether a value only stands for a secret: a variable, a template, a mask, or our own mark."""
-    return _PLACEHOLDER.match(value) is not None or len(set(value)) == 1
-
-
 def _is_header_value(scheme: str, value: str) -> bool:
     """Tells a header from a sentence that begins with "Authorization:"."""
-    return scheme.lower() in ("bearer", "basic") or len(value) >= 20 or any(map(str.isdigit, value))
+    if scheme.lower() == "basic":
+        return _is_credential(scheme, value)
+    return scheme.lower() == "bearer" or len(value) >= 20 or any(map(str.isdigit, value))
 
 
 def _is_netrc(host: str, value: str) -> bool:
@@ -186,7 +295,7 @@ def _is_netrc(host: str, value: str) -> bool:
 def _is_credential(scheme: str, value: str) -> bool:
     """Tells a credential from the next word of a sentence about bearers or basics."""
     if scheme.lower() == "bearer":
-        return any(map(str.isdigit, value))
+        return any(map(str.isdigit, value)) and not is_placeholder(value)
     try:
         return b":" in base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
@@ -194,6 +303,8 @@ def _is_credential(scheme: str, value: str) -> bool:
 
 
 def _private_keys(text: str) -> Iterator[Span]:
+    if "-----" not in text:
+        return
     ends = [match.end() for match in _KEY_END.finditer(text)]
     next_end = 0
     position = 0
@@ -209,3 +320,8 @@ def _private_keys(text: str) -> Iterator[Span]:
             if position == begin.end():
                 continue  # the words alone, as in a sentence
         yield begin.start(), position, "private-key"
+
+
+def services() -> list[str]:
+    """The services whose secrets are known by their own marks."""
+    return sorted({row.service for row in PREFIXED} | {row.service for row in PATTERNS})

@@ -10,6 +10,7 @@ counts once. Threading, failure: as `transcripts.lines` says.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reverie.errors import mendable_from_os
+from reverie.errors import MendableError, mendable_from_os
 from reverie.transcripts.codex import timestamp_ms
 from reverie.transcripts.lines import decoded_row, opened_transcript, transcript_lines
 from reverie.transcripts.reading import Reading
@@ -30,7 +31,8 @@ _SILENT = frozenset(
         *("progress", "summary", "file-history-snapshot", "file-history-delta", "queue-operation"),
         *("last-prompt", "custom-title", "ai-title", "tag", "mode", "permission-mode", "agent-name"),
         *("agent-color", "agent-setting", "worktree-state", "pr-link", "attribution-snapshot"),
-        *("content-replacement", "cost-state"),
+        *("content-replacement", "cost-state", "atis-latch", "tools-used"),
+        *("api-request", "api-request-shape", "api-request-blob"),
     }
 )
 """Kinds that are known to say nothing in a conversation; others are counted as unknown."""
@@ -45,8 +47,13 @@ _UUID = re.compile(rb'"uuid"\s*:\s*"([^"\\]*)"')
 _PARENT = re.compile(rb'"parentUuid"\s*:\s*(?:"([^"\\]*)"|null)')
 _SIDE = re.compile(rb'"isSidechain"\s*:\s*true')
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
+_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\\n]|\\.)*")')
+_FIRST_BYTES = 8 << 10
 _HEAD_BYTES = 256 << 10
 _TAIL_BYTES = 64 << 10
+_TITLE_MARK = re.compile(rb"-title\"|\"summary\"")
+_TITLE_BYTES = 300
+_TITLE_FILE_BYTES = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,25 +199,51 @@ def usage_of(entry: Entry) -> Usage | None:
     )
 
 
+def first_cwd(path: Path) -> str:
+    """The working directory that a transcript names first: from its first 8 KiB, or, where a long prompt
+    stands before it, its first 256 KiB. Empty for none. Raises `OSError`, `Unavailable`."""
+    with opened_transcript(path) as file:
+        head = file.read(_FIRST_BYTES)
+        found = _CWD.search(head)
+        if found is None and len(head) == _FIRST_BYTES:
+            found = _CWD.search(head + file.read(_HEAD_BYTES - _FIRST_BYTES))
+    if found is None:
+        return ""
+    try:
+        return text_of(json.loads(found[1].decode("utf-8", "replace")))
+    except ValueError:
+        return ""
+
+
 def session_head(path: Path) -> SessionHead:
     """Read from the first 256 KiB and the last 64 KiB. Raises `FileNotFoundError`, `Unavailable`."""
     titles: dict[str, str] = {}
-    cwd = prompt = branch = version = ""
+    said = dict.fromkeys(("cwd", "gitBranch", "version", "prompt"), "")
     started: int | None = None
     side = False
-    for row in _rows(path, _HEAD_BYTES, titles):
-        cwd = cwd or text_of(row.get("cwd"))
-        branch = branch or text_of(row.get("gitBranch"))
-        version = version or text_of(row.get("version"))
+    for row in _rows(path, titles, lambda: bool(said["cwd"] and said["prompt"])):
+        for name in ("cwd", "gitBranch", "version"):
+            said[name] = said[name] or text_of(row.get(name))
         entry = entry_of(row)
         if entry is None:
             continue
         started = entry.timestamp if started is None else started
         side = side or entry.side
-        if not prompt and is_typed(entry):
-            prompt = message_text(entry)
+        if not said["prompt"] and is_typed(entry):
+            said["prompt"] = message_text(entry)
+    prompt = said["prompt"]
     title = next((titles[kind] for kind in _TITLES if titles.get(kind)), "") or first_line(prompt)
-    return SessionHead(cwd, title, prompt, branch, version, started, side)
+    return SessionHead(said["cwd"], title, prompt, said["gitBranch"], said["version"], started, side)
+
+
+def title_by_hand(directory: Path) -> str:
+    """The title that a person gave a session, from the session's own directory; empty for none."""
+    try:
+        with opened_transcript(directory / "custom-title.json") as file:
+            row = decoded_row(file.read(_TITLE_FILE_BYTES))
+    except (OSError, MendableError):
+        return ""
+    return first_line(text_of((row or {}).get("customTitle")))
 
 
 def first_line(text: str) -> str:
@@ -274,11 +307,12 @@ def _links(line: bytes) -> tuple[str, str, bool]:
     return ("", "", False) if entry is None else (entry.uuid, entry.parent, entry.side)
 
 
-def _rows(path: Path, head_bytes: int, titles: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """The rows of the head; the titles of head and tail go into `titles`, the last of each kind wins."""
+def _rows(path: Path, titles: dict[str, str], is_enough: Callable[[], bool]) -> Iterator[dict[str, Any]]:
+    """The rows of the head; the titles of head and tail go into `titles`, the last of each kind wins. Once it
+    `is_enough`, only lines that may be titles are decoded: a record of today may be 60 KB of one line."""
     try:
         with opened_transcript(path) as file:
-            head = file.read(head_bytes)
+            head = file.read(_HEAD_BYTES)
             size = os.fstat(file.fileno()).st_size
             file.seek(max(len(head), size - _TAIL_BYTES))
             tail = file.read(_TAIL_BYTES)
@@ -288,6 +322,8 @@ def _rows(path: Path, head_bytes: int, titles: dict[str, str]) -> Iterator[dict[
         raise mendable_from_os(error, f"The transcript {path.name} was not read.") from error
     for place, lines in enumerate((head.split(b"\n"), tail.split(b"\n"))):
         for line in lines:
+            if (place or is_enough()) and not _TITLE_MARK.search(line, 0, _TITLE_BYTES):
+                continue
             row = decoded_row(line) if line.strip() else None
             if row is None:
                 continue

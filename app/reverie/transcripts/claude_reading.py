@@ -2,7 +2,8 @@
 
 One answer of the model stands on several lines: its words are one message. What nobody typed is `context`;
 a compaction is an event, the text that then stands for the past a `summary`; what a sub-agent said is `side`.
-What a rewind left behind is `undone`. An answer that no model gave is an `event`.
+What a rewind left behind is `undone`. An answer that no model gave is an `event`. Attachments that set the
+agent up are one line where they stand together; those that load files are a sentence with their names.
 
 Two looks at the file: the first finds the current branch, the second makes the messages; between them stand a
 few bytes for each line. Threading, failure: as `transcripts.reading` says; a file that vanished is an empty
@@ -29,11 +30,15 @@ from reverie.transcripts.claude import (
     result_text,
     text_of,
 )
+from reverie.transcripts.claude_attachments import QUIET, SET_UP, sentence_of
 from reverie.transcripts.pairing import Pairing
 from reverie.transcripts.reading import Message, MessageKind, Reading, Speaker, ToolUse, shortened
 
 _QUIET = frozenset({"turn_duration", "stop_hook_summary", "microcompact_boundary", "away_summary"})
 """System records that tell a reader of the conversation nothing."""
+
+
+_SET_UP_WITH = "What the agent was set up with: "
 
 
 class ClaudeReadable:
@@ -45,24 +50,37 @@ class ClaudeReadable:
     def messages(self, reading: Reading) -> Iterator[Message]:
         with contextlib.suppress(FileNotFoundError):
             is_abandoned = abandoned(self._path)
-            makes = _Messages()
+            makes = _Messages(_config_of(self._path))
             for entry in entries(self._path, reading):
                 yield from makes.of(entry, undone=is_abandoned(entry))
             yield from makes.rest()
 
 
+def _config_of(path: Path) -> str:
+    """The agent's home that a transcript lies in; empty where it lies in none."""
+    above = next((each.parent for each in path.parents if each.name == "projects"), None)
+    return "" if above is None else str(above)
+
+
 class _Messages:
     """Makes messages of entries, in order. The words of an answer wait for the rest of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: str) -> None:
+        self._config = config
         self._pairing = Pairing()
         self._words: Message | None = None
         self._forked = False
+        self._set_up: Message | None = None
+        self._loaded: list[Message] = []
 
     def of(self, entry: Entry, *, undone: bool) -> Iterator[Message]:
         words = self._words
         if words is not None and (entry.kind != "assistant" or words.id != entry.response):
             yield from self._flush()
+        about = entry.row.get("attachment") if entry.kind == "attachment" else None
+        if isinstance(about, dict) and self._is_attached(entry, about, undone):
+            return
+        yield from self._flush_attached()
         yield from self._fork(entry)
         if entry.kind == "assistant":
             yield from self._answer(entry, undone)
@@ -74,7 +92,32 @@ class _Messages:
 
     def rest(self) -> Iterator[Message]:
         yield from self._flush()
+        yield from self._flush_attached()
         yield from self._pairing.rest()
+
+    def _is_attached(self, entry: Entry, about: dict[str, Any], undone: bool) -> bool:
+        """Take what the program attached for itself; it waits for the others that stand beside it."""
+        kind = text_of(about.get("type"))
+        if kind in QUIET:
+            return True
+        if kind in SET_UP:
+            before = self._set_up
+            if before is None:
+                self._set_up = _message(entry, "system", "context", f"{_SET_UP_WITH}{SET_UP[kind]}", undone)
+            else:
+                self._set_up = replace(before, text=f"{before.text}, {SET_UP[kind]}")
+            return True
+        sentence = sentence_of(about, text_of(entry.row.get("cwd")), self._config)
+        if sentence:
+            self._loaded.append(_message(entry, "system", "context", sentence, undone))
+        return bool(sentence)
+
+    def _flush_attached(self) -> Iterator[Message]:
+        set_up, loaded = self._set_up, self._loaded
+        self._set_up, self._loaded = None, []
+        for message in (set_up, *loaded):
+            if message is not None:
+                yield from self._put(message)
 
     def _fork(self, entry: Entry) -> Iterator[Message]:
         origin = entry.row.get("forkedFrom")
@@ -186,7 +229,8 @@ def _said_by_system(entry: Entry) -> tuple[MessageKind, str]:
     if subtype == "memory_saved":
         paths = row.get("writtenPaths")
         listed = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
-        return "event", f"Memory was saved: {', '.join(listed)}" if listed else "Memory was saved."
+        verb = text_of(row.get("verb")).lower() or "saved"
+        return "event", f"Memory was {verb}: {', '.join(listed)}" if listed else f"Memory was {verb}."
     words = result_text(row.get("content")) or text_of(row.get("error"))
     if subtype == "api_error":
         return "event", f"The service failed: {words}" if words else "The service failed."

@@ -1,20 +1,28 @@
-"""Rollouts of Codex: `rollout-<time>-<thread id>.jsonl`, later `.jsonl.zst` (formats/codex.md section 6).
+"""Rollouts of Codex: `rollout-<time>-<thread id>.jsonl`, later `.jsonl.zst` (formats/codex.md sections 6 and
+10).
 
-This module knows lines: which are records, what kind, what the oldest files without an envelope meant. What
-they say to a person is `transcripts.codex_reading`'s business, what a model is shown `rollouts`'.
+This module knows lines: which are records, what kind, what the oldest files without an envelope meant, and
+how several files make one thread. Reverting a thread starts a new file, a segment, named
+`rollout-<time>-<thread id>_<segment id>.jsonl`; forking one starts a file that holds only what is new. The
+`session_meta` of either says in `history_base` which rollout came before, and how much of it still counts.
+`history_of` follows these references; every reader that wants the whole thread reads its segments in order.
 
-A broken line or an unknown kind is counted and skipped. Threading, failure: as `transcripts.lines` says.
+What the records say to a person is `transcripts.codex_reading`'s business, what a model is shown `rollouts`'.
+
+A broken line or an unknown kind is counted and skipped. A reference that cannot be followed (missing,
+looping, damaged) ends the chain with a sentence. Threading, failure: as `transcripts.lines` says.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from reverie.errors import Unavailable
 from reverie.transcripts.reading import Reading
 from reverie.transcripts.rows import rows_of
 
@@ -37,13 +45,21 @@ _IGNORED = frozenset(
 """Kinds that are known to say nothing of the conversation."""
 INJECTED = (
     *("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skill>"),
-    "<turn_aborted>",
+    *("<turn_aborted>", "<subagent_notification>"),
 )
-"""What a user message begins with that no person typed."""
-_NAME = re.compile(
-    r"^rollout-.+-([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$"
-)
+"""What a user message begins with that no person typed. Versions of today name the kind of each message
+beside it, which outranks this."""
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_NAME = re.compile(rf"^rollout-.+-({_UUID})(?:_({_UUID}))?$")
+_ID = re.compile(_UUID)
 _HEAD_LINES = 50
+_META_LINES = 5
+"""How far into a file its `session_meta` is looked for; Codex writes it first."""
+MOST_SEGMENTS = 1_000
+"""A longer chain of references is not followed: each revert or fork adds one."""
+
+Finder = Callable[[str], Path | None]
+"""The file of a rollout, by its id: the thread id, or the segment id of a later segment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +84,82 @@ class RolloutHead:
     first_prompt: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One file of a thread's history, and how much of it counts."""
+
+    path: Path
+    end_bytes: int | None = None
+    """Only the first bytes count; None for all of them."""
+    end_ordinal: int | None = None
+    """Only lines with a lower ordinal count; None for all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The files that make up a thread, oldest first."""
+
+    segments: tuple[Segment, ...]
+    problem: str = ""
+    """Why the beginning is missing, as a sentence; empty when the history is complete."""
+
+
 def thread_id_of(path: Path) -> str:
     """The thread of a rollout file, by its name; empty where that is no rollout's."""
-    found = _NAME.match(path.name.removesuffix(".zst").removesuffix(".jsonl"))
-    return found[1].lower() if found else ""
+    return _ids(path)[0]
+
+
+def rollout_id_of(path: Path) -> str:
+    """What `history_base` calls a rollout file: the id of its segment, or of its thread for the first one;
+    empty where the name is no rollout's."""
+    thread, segment = _ids(path)
+    return segment or thread
+
+
+def history_of(path: Path, find: Finder) -> History:
+    """The files that Codex composes the thread of this rollout from. Reads the first line of each. Raises
+    `FileNotFoundError` and `Unavailable` for the file itself; whatever is wrong with an earlier one is the
+    `problem`."""
+    found = [Segment(path)]
+    seen = {rollout_id_of(path), str(path)}
+    base = _history_base(path)
+    while base is not None:
+        problem = ""
+        known = find(base.rollout) if base.rollout else None
+        if not base.rollout:
+            problem = "This thread refers to an earlier rollout in a way that cannot be read."
+        elif base.rollout in seen or str(known) in seen:
+            problem = f"The history of this thread refers back to itself at rollout {base.rollout}."
+        elif known is None:
+            problem = (
+                f"The earlier part of this thread is missing: no rollout {base.rollout} is in this home."
+            )
+        elif len(found) >= MOST_SEGMENTS:
+            problem = f"Only the newest {MOST_SEGMENTS:,} parts of this thread are read."
+        if problem or known is None:
+            return History(tuple(reversed(found)), problem)
+        seen |= {base.rollout, str(known)}
+        segment = Segment(known, base.end_bytes, base.end_ordinal)
+        try:
+            base = _history_base(known)
+        except (FileNotFoundError, Unavailable):
+            problem = f"The earlier part of this thread could not be read: {known.name}."
+            return History(tuple(reversed(found)), problem)
+        found.append(segment)
+    return History(tuple(reversed(found)))
 
 
 def records(path: Path, reading: Reading) -> Iterator[Record]:
-    """Every record in order. Raises `FileNotFoundError`, `Unavailable`."""
-    for row in rows_of(path, reading):
+    """Every record of one file in order. Raises `FileNotFoundError`, `Unavailable`."""
+    return segment_records(Segment(path), reading)
+
+
+def segment_records(segment: Segment, reading: Reading) -> Iterator[Record]:
+    """Every record of a segment that counts, in order. Raises `FileNotFoundError`, `Unavailable`."""
+    for row in rows_of(segment.path, reading, end=segment.end_bytes):
+        ordinal = row.get("ordinal")
+        if segment.end_ordinal is not None and isinstance(ordinal, int) and ordinal >= segment.end_ordinal:
+            return  # ordinals only grow
         record = record_of(row)
         if record is None:
             reading.unknown += str(row.get("type")) not in _IGNORED
@@ -129,6 +212,13 @@ def is_typed(item: dict[str, Any]) -> bool:
     """Whether a response item is what a person typed, and not what was put in front of the model."""
     if item.get("type") != "message" or item.get("role") != "user":
         return False
+    about = item.get("internal_chat_message_metadata_passthrough")
+    kinds = about.get("content_item_kinds") if isinstance(about, dict) else None
+    named = [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
+    if any(kind.startswith("user.") for kind in named):
+        return True
+    if named and "unknown" not in named:
+        return False
     return not message_text(item).lstrip().startswith(INJECTED)
 
 
@@ -162,6 +252,44 @@ def timestamp_ms(value: Any) -> int | None:
         return round(found.timestamp() * 1000) if found.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What `history_base` says. `rollout` empty: it cannot be understood."""
+
+    rollout: str
+    end_bytes: int | None = None
+    end_ordinal: int | None = None
+
+
+def _history_base(path: Path) -> _Base | None:
+    """The reference in a rollout's first `session_meta`; None where there is none."""
+    for number, record in enumerate(records(path, Reading())):
+        if record.kind == "session_meta":
+            told = record.payload.get("history_base")
+            if told is None:
+                return None
+            rollout = told.get("thread_id") if isinstance(told, dict) else None
+            if not isinstance(rollout, str) or not _ID.fullmatch(rollout):
+                return _Base("")
+            return _Base(
+                rollout.lower(),
+                _count(told.get("end_byte_offset")),
+                _count(told.get("end_ordinal_exclusive")),
+            )
+        if number + 1 >= _META_LINES:
+            return None
+    return None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _ids(path: Path) -> tuple[str, str]:
+    found = _NAME.match(path.name.removesuffix(".zst").removesuffix(".jsonl"))
+    return (found[1].lower(), (found[2] or "").lower()) if found else ("", "")
 
 
 def _text(value: Any) -> str:

@@ -1,36 +1,45 @@
-"""A Codex rollout as a person reads it (formats/codex.md section 6).
+"""A Codex thread as a person reads it (formats/codex.md sections 6 and 10).
 
-What was said stands twice in most rollouts, as a response item and as an event: the events' words count only
-where a file has no message among its items. What nobody typed is `context`. A rollback marks what it took
-back as `undone`. A compaction is a `summary`; what it put in place of the past is for the model only.
+What was said is in most rollouts twice, as a response item and as an event. Response items are the source;
+events add what only they know: how a command ended, which memory an answer used, what has no response item.
+Where a file has no message among its items (the oldest ones), the words of events count instead. What nobody
+typed is `context`. A rollback marks what it took back as `undone`; a reverted thread is composed as Codex
+does it, from the segments that still count. A compaction is a `summary`; what it put in place of the past is
+for the model only.
 
-Two looks at the file: the first finds out whether events count and what was rolled back, without keeping more
-than the places of the typed messages; the second makes the messages. Threading, failure: as
-`transcripts.reading` says; a file that vanished is an empty transcript.
+Two passes: the first finds out whether events count and what was rolled back, without keeping more than the
+places of the typed messages; the second makes the messages. Memory is bounded by the longest line.
+Threading, failure: as `transcripts.reading` says; a file that vanished is an empty transcript.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from reverie.transcripts.codex import (
+    Finder,
+    History,
     Record,
+    Segment,
     content_text,
+    history_of,
     is_typed,
     message_text,
     record_of,
-    records,
+    rollout_id_of,
+    segment_records,
+    thread_id_of,
 )
 from reverie.transcripts.lines import decoded_row, transcript_lines
 from reverie.transcripts.pairing import Pairing
-from reverie.transcripts.reading import Message, MessageKind, Reading, Speaker, ToolUse, shortened
+from reverie.transcripts.reading import Citation, Message, MessageKind, Reading, Speaker, ToolUse, shortened
 
-"""A text longer than this is cut for showing."""
 _MARKS = (b"thread_rolled_back", b'"user"', b'"message"')
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
 _EVENTS = {
@@ -38,6 +47,34 @@ _EVENTS = {
     "error": "Error: {message}",
     "thread_rolled_back": "Turns taken back: {num_turns}.",
 }
+_FIELDS = ("reason", "message", "num_turns")
+_TOOL_ITEMS = {
+    "CommandExecution": ("exec_command", "command"),
+    "FileChange": ("apply_patch", "changes"),
+    "McpToolCall": ("mcp", "arguments"),
+    "DynamicToolCall": ("tool", "arguments"),
+    "CollabAgentToolCall": ("agents", "prompt"),
+    "WebSearch": ("web_search", "query"),
+    "ImageView": ("view_image", "path"),
+    "ImageGeneration": ("image_generation", "revised_prompt"),
+    "Sleep": ("sleep", "duration"),
+}
+"""Items of events that are tool calls: a name for those without one, and the field with the request."""
+_OUTPUTS = ("aggregated_output", "stdout", "result", "error", "content_items", "results", "failure")
+_FAILED = frozenset({"failed", "declined", "error", "errored"})
+_KNOWN_CALLS = 10_000
+"""How many calls are remembered, to tell whether an event is of one of them."""
+_ANSWER_HEADS = ("Chunk ID:", "Wall time:", "Process exited", "Exit code:", "Command:")
+_UNSUPPORTED = ("unsupported call: ", "unsupported custom tool call: ")
+_EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
+_STILL_RUNNING = re.compile(r"^Process running with session ID ", re.MULTILINE)
+_HEAD_CHARS = 400
+"""The lines that Codex puts above a command's own output are no longer."""
+_ABORTED = re.compile(r"^Wall time: [\d.]+ seconds\naborted by user\s*\Z")
+_CITATION = re.compile(r"<oai-mem-citation>(.*?)(?:</oai-mem-citation>|\Z)", re.DOTALL)
+_ENTRIES = re.compile(r"<citation_entries>(.*?)(?:</citation_entries>|\Z)", re.DOTALL)
+_THREADS = re.compile(r"<(?:rollout|thread)_ids>(.*?)(?:</(?:rollout|thread)_ids>|\Z)", re.DOTALL)
+_ENTRY = re.compile(r"^(?P<path>[^|]+?):(?P<first>\d{1,9})-(?P<last>\d{1,9})(?:\|note=\[(?P<note>.*)\])?$")
 
 
 @dataclass(slots=True)
@@ -53,28 +90,30 @@ class Plan:
         return any(start <= place < end for start, end in self.undone)
 
 
-class CodexReadable:
-    """Implements `transcripts.reading.ReadableTranscript` for one rollout file."""
+def nowhere(_rollout: str) -> Path | None:
+    """Finds no other rollout: for a file on its own."""
+    return None
 
-    def __init__(self, path: Path) -> None:
+
+class CodexReadable:
+    """Implements `transcripts.reading.ReadableTranscript` for one thread, given by its newest rollout file.
+    `find` leads to the files of earlier parts."""
+
+    def __init__(self, path: Path, find: Finder = nowhere) -> None:
         self._path = path
+        self._find = find
 
     def messages(self, reading: Reading) -> Iterator[Message]:
         with contextlib.suppress(FileNotFoundError):
-            plan = planned(self._path)
-            pairing, metas = Pairing(), 0
-            for record in records(self._path, reading):
-                metas += record.kind == "session_meta"
-                undone = plan.is_undone(reading.lines)
-                yield from _taken(record, pairing, undone=undone, events=plan.events, first=metas <= 1)
-            yield from pairing.rest()
+            history = history_of(self._path, self._find)
+            yield from _Reader(history, reading).messages()
 
 
-def planned(path: Path) -> Plan:
-    """The first look at a rollout. Raises `FileNotFoundError`, `Unavailable`."""
+def planned(history: History) -> Plan:
+    """The first look at a thread. Raises `FileNotFoundError`, `Unavailable`."""
     items, spoken = _Turns(), _Turns()
     events = True
-    for number, raw in enumerate(transcript_lines(path, lambda: None), start=1):
+    for number, raw in enumerate(_lines(history), start=1):
         # Parsing every line would cost most of the time until the first message is there.
         if not any(mark in raw for mark in (_MARKS if events else _MARKS[:2])):
             continue
@@ -94,6 +133,11 @@ def planned(path: Path) -> Plan:
     return Plan(events, (spoken if events else items).undone)
 
 
+def _lines(history: History) -> Iterator[bytes]:
+    for segment in history.segments:
+        yield from transcript_lines(segment.path, lambda: None, end=segment.end_bytes)
+
+
 @dataclass(slots=True)
 class _Turns:
     """The lines of typed messages that still count, and the ranges of lines that were rolled back."""
@@ -109,85 +153,311 @@ class _Turns:
             del self.typed[first:]
 
 
-def _taken(record: Record, pairing: Pairing, *, undone: bool, events: bool, first: bool) -> Iterator[Message]:
-    def put(speaker: Speaker, kind: MessageKind, text: str, **more: Any) -> Iterator[Message]:
-        call_id = more.pop("call_id", "")
-        shown, cut = shortened(text)
-        message = Message(
-            0,
-            speaker,
-            kind,
-            shown,
-            timestamp=record.timestamp,
-            undone=undone,
-            cut=cut + more.pop("cut", 0),
-            **more,
-        )
-        if shown or message.tool is not None:
-            yield from pairing.put(message, call_id=call_id)
+class _Reader:
+    """The second pass over one thread."""
 
-    payload = record.payload
-    if record.kind == "response_item":
-        yield from _item(payload, pairing, put, record.timestamp, undone)
-    elif record.kind == "compacted":
-        yield from put(
-            "system", "summary", _string(payload.get("message")) or "The conversation was compacted."
-        )
-    elif record.kind == "event_msg":
-        kind = _string(payload.get("type"))
-        if kind in _EVENTS:
-            values = {key: _string(payload.get(key)) or str(payload.get(key, "")) for key in _FIELDS}
-            yield from put("system", "event", _EVENTS[kind].format(**values))
-        elif events and kind in ("user_message", "agent_message"):
-            speaker: Speaker = "user" if kind == "user_message" else "assistant"
-            yield from put(speaker, "message", _string(payload.get("message")))
-        elif events and kind == "agent_reasoning":
-            yield from put("assistant", "reasoning", _string(payload.get("text")))
-    elif record.kind == "session_meta" and not first:
-        yield from put("system", "event", "The session was continued or forked here.")
+    def __init__(self, history: History, reading: Reading) -> None:
+        self._history = history
+        self._reading = reading
+        self._plan = planned(history)
+        self._pairing = Pairing()
+        self._calls: dict[str, None] = {}
+        self._failed: dict[str, None] = {}
+        self._running: dict[str, None] = {}
+        """Calls that were answered while their command was still running."""
+        self._spoken: dict[str, Message] = {}
+        """What events said and no response item has repeated yet, by the agent's id."""
+        self._typed_items = 0
+        """Typed response items whose event has not come yet."""
+        self._typed_events: list[str] = []
+        """Texts of events whose response item has not come yet."""
+        self._answer: Message | None = None
+        """An answer that no event announced: it may be the text of a compaction that follows."""
+        self._compacted = False
+        self._timestamp: int | None = None
+        self._undone = False
 
+    def messages(self) -> Iterator[Message]:
+        if self._history.problem:
+            self._reading.problems.append(self._history.problem)
+            yield from self._event(self._history.problem)
+        earlier: Path | None = None
+        for segment in self._history.segments:
+            metas = 0
+            for record in segment_records(segment, self._reading):
+                self._timestamp = record.timestamp
+                self._undone = self._plan.is_undone(self._reading.lines)
+                if record.kind == "session_meta":
+                    metas += 1
+                    yield from self._beginning(record, segment, earlier, first=metas <= 1)
+                else:
+                    yield from self._record(record)
+            earlier = segment.path
+        yield from self._said()
+        yield from self._pairing.rest()
 
-_FIELDS = ("reason", "message", "num_turns")
+    def _beginning(
+        self, record: Record, segment: Segment, earlier: Path | None, *, first: bool
+    ) -> Iterator[Message]:
+        if not first:
+            yield from self._event("The session was continued or forked here.")
+            return
+        thread = _string(record.payload.get("id"))
+        if earlier is not None and thread_id_of(earlier) != thread:
+            origin = _string(record.payload.get("forked_from_id")) or thread_id_of(earlier)
+            yield from self._event(f"The thread was forked here from thread {origin}.")
+        if rollout_id_of(segment.path) != thread_id_of(segment.path):  # only a revert makes such a file
+            where = "to this point" if earlier is not None else "to its beginning"
+            rest = earlier if earlier is not None and thread_id_of(earlier) == thread else None
+            kept = f" What was taken back is still in {rest.name}." if rest is not None else ""
+            yield from self._event(f"The thread was reverted {where}.{kept}")
 
+    def _record(self, record: Record) -> Iterator[Message]:
+        payload, kind = record.payload, _string(record.payload.get("type"))
+        if record.kind == "response_item":
+            yield from self._item(payload, kind)
+        elif record.kind == "compacted":
+            self._compacted = True
+            text = _string(payload.get("message")) or "The conversation was compacted."
+            if self._answer is not None and self._answer.text.strip() in text:
+                self._answer = None
+            yield from self._put("system", "summary", text)
+        elif record.kind == "event_msg":
+            item = payload.get("item")
+            if kind == "item_completed" and isinstance(item, dict):
+                yield from self._completed(item, _string(item.get("type")))
+            elif kind in _EVENTS:
+                values = {key: _string(payload.get(key)) or str(payload.get(key, "")) for key in _FIELDS}
+                yield from self._event(_EVENTS[kind].format(**values))
+            elif self._plan.events and kind in ("user_message", "agent_message"):
+                speaker: Speaker = "user" if kind == "user_message" else "assistant"
+                yield from self._put(speaker, "message", _string(payload.get("message")))
+            elif self._plan.events and kind == "agent_reasoning":
+                yield from self._put("assistant", "reasoning", _string(payload.get("text")))
 
-def _item(
-    item: dict[str, Any], pairing: Pairing, put: Any, timestamp: int | None, undone: bool
-) -> Iterator[Message]:
-    kind = _string(item.get("type"))
-    if kind == "message":
+    # Response items
+
+    def _item(self, item: dict[str, Any], kind: str) -> Iterator[Message]:
+        item_id = _string(item.get("id"))
+        if kind == "message":
+            yield from self._message(item, item_id)
+        elif kind == "reasoning":
+            event = self._spoken.pop(item_id, None)
+            text = _reasoning(item) or (event.text if event is not None else "")
+            yield from self._put("assistant", "reasoning", text)
+        elif kind in _CALLS:
+            call_id, (tool, cut) = _string(item.get("call_id")), _tool(kind, item)
+            self._know(call_id or item_id)
+            waits = call_id if kind in ("function_call", "custom_tool_call", "local_shell_call") else ""
+            yield from self._put("tool", "tool", "", tool=tool, call_id=waits, cut=cut)
+        elif kind.endswith("_output"):
+            call_id = _string(item.get("call_id"))
+            yield from self._said()
+            output, failed = _output(item.get("output"))
+            failed = failed or call_id in self._failed
+            if _STILL_RUNNING.search(output[:_HEAD_CHARS]):
+                self._running[call_id] = None
+                if len(self._running) > _KNOWN_CALLS:
+                    del self._running[next(iter(self._running))]
+            shown, cut = shortened(output)
+            late = self._made("tool", "tool", "", tool=ToolUse("?", "", shown, failed), cut=cut)
+            yield from self._pairing.result(call_id, shown, is_error=failed, late=late)
+        elif kind == "agent_message":
+            text = content_text(item.get("content")) or _string(item.get("message"))
+            yield from self._put("assistant", "message", text)
+        elif kind in ("compaction", "compaction_summary", "context_compaction"):
+            yield from self._event("The conversation was compacted.")
+
+    def _message(self, item: dict[str, Any], item_id: str) -> Iterator[Message]:
         role, text = item.get("role"), message_text(item)
         if role == "assistant":
-            yield from put("assistant", "message", text, id=_string(item.get("id")))
-        elif role == "user":
-            yield from put("user", "message" if is_typed(item) else "context", text)
+            event = self._spoken.pop(item_id, None)
+            text, citations, threads = cited(text)
+            if event is not None and event.citations and not citations:
+                citations, threads = event.citations, event.cited_threads
+            if event is None:
+                yield from self._said()
+                shown, cut = shortened(text)
+                if shown or citations:
+                    self._answer = self._made(
+                        "assistant",
+                        "message",
+                        shown,
+                        cut=cut,
+                        id=item_id,
+                        citations=citations,
+                        cited_threads=threads,
+                    )
+                return
+            yield from self._put(
+                "assistant", "message", text, id=item_id, citations=citations, cited_threads=threads
+            )
+        elif role == "user" and is_typed(item):
+            if text in self._typed_events:
+                self._typed_events.remove(text)
+                return
+            self._typed_items += 1
+            yield from self._put("user", "message", text)
         else:
-            yield from put("system", "context", text)
-    elif kind == "reasoning":
-        yield from put("assistant", "reasoning", _reasoning(item))
-    elif kind in _CALLS:
-        call_id, (tool, cut) = _string(item.get("call_id")), _tool(kind, item)
-        waits = call_id if kind in ("function_call", "custom_tool_call", "local_shell_call") else ""
-        yield from put("tool", "tool", "", tool=tool, call_id=waits, cut=cut)
-    elif kind.endswith("_output"):
-        output, failed = _output(item.get("output"))
-        shown, cut = shortened(output)
-        late = Message(
-            0,
-            "tool",
-            "tool",
-            "",
-            timestamp=timestamp,
-            tool=ToolUse("?", "", shown, failed),
-            undone=undone,
-            cut=cut,
-        )
-        yield from pairing.result(_string(item.get("call_id")), shown, is_error=failed, late=late)
-    elif kind == "agent_message":
-        yield from put(
-            "assistant", "message", content_text(item.get("content")) or _string(item.get("message"))
-        )
-    elif kind in ("compaction", "compaction_summary", "context_compaction"):
-        yield from put("system", "event", "The conversation was compacted.")
+            yield from self._put("user" if role == "user" else "system", "context", text)
+
+    # Items that an event says are complete
+
+    def _completed(self, item: dict[str, Any], kind: str) -> Iterator[Message]:
+        item_id = _string(item.get("id"))
+        if kind == "UserMessage":
+            text = content_text(item.get("content"))
+            if self._typed_items:
+                self._typed_items -= 1
+            else:
+                self._typed_events = [*self._typed_events[-9:], text]
+                yield from self._put("user", "message", text)
+        elif kind == "AgentMessage":
+            text, citations, threads = cited(content_text(item.get("content")))
+            given = _citation(item.get("memory_citation"))
+            citations, threads = given if given[0] or given[1] else (citations, threads)
+            # Its response item, if it has one, follows at once.
+            shown, cut = shortened(text)
+            self._spoken[item_id] = self._made(
+                "assistant", "message", shown, cut=cut, id=item_id, citations=citations, cited_threads=threads
+            )
+        elif kind == "Reasoning":
+            texts = [*_texts(item.get("summary_text")), *_texts(item.get("raw_content"))]
+            shown, cut = shortened("\n\n".join(texts))
+            self._spoken[item_id] = self._made("assistant", "reasoning", shown, cut=cut, id=item_id)
+        elif kind == "ContextCompaction":
+            if not self._compacted:
+                yield from self._event("The conversation was compacted.")
+            self._compacted = False
+        elif kind in _TOOL_ITEMS:
+            yield from self._tool_item(item, kind, item_id)
+        elif kind == "Plan":
+            yield from self._put("assistant", "message", _string(item.get("text")))
+        elif kind == "HookPrompt":
+            texts = [
+                content_text(part) if isinstance(part, list) else _shown(part)
+                for part in _list(item, "fragments")
+            ]
+            yield from self._put("user", "context", "\n".join(texts))
+        elif kind in ("EnteredReviewMode", "ExitedReviewMode"):
+            begins = kind == "EnteredReviewMode"
+            about = _shown(item.get("review", item.get("review_output"))).strip()
+            yield from self._event(f"A review {'started' if begins else 'ended'}. {about}".strip())
+        elif kind == "SubAgentActivity":
+            yield from self._event(
+                f"Sub-agent {_string(item.get('agent_path')) or _string(item.get('agent_thread_id'))}: "
+                f"{_shown(item.get('kind'))}"
+            )
+        else:
+            self._reading.unknown += 1
+
+    def _tool_item(self, item: dict[str, Any], kind: str, item_id: str) -> Iterator[Message]:
+        """What a tool call came to. Most calls are response items too; shown from here are the others, and
+        commands that went on after their first answer, where they ended and with what they printed."""
+        failed = _item_failed(item)
+        if item_id in self._calls and item_id not in self._running:
+            if failed:
+                self._failed[item_id] = None
+                if len(self._failed) > _KNOWN_CALLS:
+                    del self._failed[next(iter(self._failed))]
+                if not self._pairing.mark_failed(item_id):
+                    command = _command(item) or _TOOL_ITEMS[kind][0]
+                    code = item.get("exit_code")
+                    ended = f"ended with exit code {code}" if isinstance(code, int) else "failed"
+                    yield from self._event(f"The command {ended}: {command}")
+            for agent in _list(item, "receiver_agents") if item.get("tool") == "spawn_agent" else ():
+                if isinstance(agent, dict):
+                    name, role = _string(agent.get("agent_nickname")), _string(agent.get("agent_role"))
+                    about = f"{name} ({role})" if name and role else name or role
+                    yield from self._event(
+                        " ".join(f"Sub-agent {about} was started: thread {agent.get('thread_id')}.".split())
+                    )
+            return
+        name, asked = _TOOL_ITEMS[kind]
+        server, tool = _string(item.get("server")), _string(item.get("tool"))
+        name = ".".join(part for part in (server, tool) if part) or name
+        told = _command(item) if kind == "CommandExecution" else _shown(item.get(asked, item.get("action")))
+        output = next((text for key in _OUTPUTS if (text := _shown(item.get(key)))), "")
+        (shown, cut), (answer, more) = shortened(told), shortened(output)
+        yield from self._put("tool", "tool", "", tool=ToolUse(name, shown, answer, failed), cut=cut + more)
+
+    def _know(self, call_id: str) -> None:
+        if call_id:
+            self._calls[call_id] = None
+            if len(self._calls) > _KNOWN_CALLS:
+                del self._calls[next(iter(self._calls))]
+
+    # Messages
+
+    def _said(self) -> Iterator[Message]:
+        """What is still held: what no event announced, and what only events said."""
+        answer, self._answer = self._answer, None
+        spoken, self._spoken = self._spoken, {}
+        for message in (*((answer,) if answer is not None else ()), *spoken.values()):
+            if message.text or message.citations:
+                yield from self._pairing.put(message)
+
+    def _event(self, text: str) -> Iterator[Message]:
+        yield from self._put("system", "event", text)
+
+    def _put(
+        self, speaker: Speaker, kind: MessageKind, text: str, *, call_id: str = "", cut: int = 0, **more: Any
+    ) -> Iterator[Message]:
+        shown, left_out = shortened(text)
+        message = self._made(speaker, kind, shown, cut=cut + left_out, **more)
+        if shown or message.tool is not None or message.citations:
+            yield from self._said()
+            yield from self._pairing.put(message, call_id=call_id)
+
+    def _made(self, speaker: Speaker, kind: MessageKind, text: str, **more: Any) -> Message:
+        return Message(0, speaker, kind, text, timestamp=self._timestamp, undone=self._undone, **more)
+
+
+def cited(text: str) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
+    """An answer without the block in which it cites memory, what that names, and the threads behind it. Codex
+    itself shows the answer so."""
+    if "<oai-mem-citation>" not in text:
+        return text, (), ()
+    citations: list[Citation] = []
+    threads: list[str] = []
+    for block in _CITATION.findall(text):
+        for entries in _ENTRIES.findall(block):
+            for line in entries.splitlines():
+                found = _ENTRY.match(line.strip())
+                if found:
+                    first, last = int(found["first"]), int(found["last"])
+                    citations.append(Citation(found["path"].strip(), first, last, found["note"] or ""))
+        for ids in _THREADS.findall(block):
+            threads += [line.strip() for line in ids.splitlines() if line.strip()]
+    return _CITATION.sub("", text), tuple(citations), tuple(dict.fromkeys(threads))
+
+
+def _citation(value: Any) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
+    """What a `memory_citation` names."""
+    if not isinstance(value, dict):
+        return (), ()
+    found = []
+    for entry in _list(value, "entries"):
+        if isinstance(entry, dict) and isinstance(entry.get("path"), str):
+            first, last = _number(entry.get("lineStart")), _number(entry.get("lineEnd"))
+            found.append(Citation(entry["path"], first, last, _string(entry.get("note"))))
+    return tuple(found), tuple(each for each in _list(value, "rolloutIds") if isinstance(each, str))
+
+
+def _item_failed(item: dict[str, Any]) -> bool:
+    code, status = item.get("exit_code"), item.get("status")
+    if isinstance(code, int):
+        return code != 0
+    return item.get("success") is False or (isinstance(status, str) and status.lower() in _FAILED)
+
+
+def _command(item: dict[str, Any]) -> str:
+    """The command line of a command, without the shell around it."""
+    words = item.get("command")
+    if isinstance(words, list):
+        texts = [each for each in words if isinstance(each, str)]
+        return texts[2] if len(texts) == 3 and texts[1] in ("-c", "-lc") else " ".join(texts)
+    return _string(words)
 
 
 def _reasoning(item: dict[str, Any]) -> str:
@@ -225,14 +495,36 @@ def _output(value: Any) -> tuple[str, bool]:
             about = decoded.get("metadata")
             code = about.get("exit_code") if isinstance(about, dict) else None
             return decoded["output"], failed or (isinstance(code, int) and code != 0)
-        return value, failed
+        return value, failed or _says_it_failed(value)
     return content_text(value), failed
+
+
+def _says_it_failed(output: str) -> bool:
+    """Whether what Codex itself puts into a result says that the call failed."""
+    if not output.startswith(_ANSWER_HEADS):
+        return output.startswith(_UNSUPPORTED)
+    head = output.partition("\nOutput:\n")[0]
+    code = _EXIT.search(head)
+    return int(code[1]) != 0 if code else _ABORTED.match(output) is not None
 
 
 def _shown(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _list(item: dict[str, Any], key: str) -> list[Any]:
+    value = item.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _string(value: Any) -> str:

@@ -37,11 +37,16 @@ def opened_transcript(path: Path) -> BinaryIO:
 
 
 def transcript_lines(
-    path: Path, skipped: Callable[[], object], *, cut_short: Callable[[], object] = lambda: None
+    path: Path,
+    skipped: Callable[[], object],
+    *,
+    cut_short: Callable[[], object] = lambda: None,
+    end: int | None = None,
 ) -> Iterator[bytes]:
     """Every line that is not blank; a name in `.zst` is read through its compression. `skipped` is called for
     one that is too long, `cut_short` where a compressed file ends early. A half-written last line comes as it
-    is, without its line break. Raises `FileNotFoundError`, `Unavailable`."""
+    is, without its line break. `end`: stop after this many (uncompressed) bytes. Raises `FileNotFoundError`,
+    `Unavailable`."""
     try:
         file = opened_transcript(path)
     except FileNotFoundError:
@@ -51,9 +56,9 @@ def transcript_lines(
     with file:
         try:
             if path.suffix == ".zst":
-                yield from _compressed(file, skipped, cut_short)
+                yield from _compressed(file, skipped, cut_short, end)
             else:
-                yield from _lines(file, skipped)
+                yield from _lines(file, skipped, end)
         except OSError as error:
             raise mendable_from_os(error, f"The transcript {path.name} was not read.") from error
 
@@ -67,10 +72,20 @@ def decoded_row(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) else None
 
 
-def _lines(file: BinaryIO, skipped: Callable[[], object]) -> Iterator[bytes]:
-    while line := file.readline(LINE_BYTES + 1):
+def _lines(file: BinaryIO, skipped: Callable[[], object], end: int | None) -> Iterator[bytes]:
+    left = end
+
+    def following(most: int) -> bytes:
+        nonlocal left
+        if left is None:
+            return file.readline(most)
+        piece = file.readline(min(most, left))
+        left -= len(piece)
+        return piece
+
+    while line := following(LINE_BYTES + 1):
         if len(line) > LINE_BYTES and not line.endswith(b"\n"):
-            while (piece := file.readline(LINE_BYTES)) and not piece.endswith(b"\n"):
+            while (piece := following(LINE_BYTES)) and not piece.endswith(b"\n"):
                 pass
             skipped()
         elif not line.isspace():
@@ -78,7 +93,7 @@ def _lines(file: BinaryIO, skipped: Callable[[], object]) -> Iterator[bytes]:
 
 
 def _compressed(
-    file: BinaryIO, skipped: Callable[[], object], cut_short: Callable[[], object]
+    file: BinaryIO, skipped: Callable[[], object], cut_short: Callable[[], object], end: int | None
 ) -> Iterator[bytes]:
     import zstandard
 
@@ -117,4 +132,4 @@ def _compressed(
             self._begun, self._packed = False, b""
             file.seek(0, io.SEEK_END)
 
-    yield from _lines(io.BufferedReader(Tolerant(), _PIECE), skipped)
+    yield from _lines(io.BufferedReader(Tolerant(), _PIECE), skipped, end)

@@ -154,7 +154,8 @@ class PagedTranscript:
 def weight(message: Message) -> int:
     """What a message costs to show, in characters; a line costs as much as some."""
     tool = message.tool
-    texts = (message.text,) if tool is None else (message.text, tool.input, tool.output or "")
+    texts = [message.text] if tool is None else [message.text, tool.input, tool.output or ""]
+    texts += [f"{each.path}{each.note}\n" for each in message.citations]
     return sum(len(text) + _LINE_CHARS * text.count("\n") for text in texts)
 
 
@@ -164,7 +165,9 @@ def says(needle: str) -> Wanted:
 
     def wanted(message: Message) -> bool:
         tool = message.tool
-        said = (message.text,) if tool is None else (message.text, tool.name, tool.input, tool.output or "")
+        said = [message.text] if tool is None else [message.text, tool.name, tool.input, tool.output or ""]
+        said += [f"{each.path} {each.note}" for each in message.citations]
+        said += message.cited_threads
         return any(folded in text.casefold() for text in said)
 
     return wanted

@@ -10,6 +10,7 @@ read at all; a line that cannot be read is counted in `Reading` and hides no oth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -34,6 +35,19 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """One place in the agent's memory that an answer says it used."""
+
+    path: str
+    """As the agent names it, relative to its memory."""
+    first: int = 0
+    """First line, from 1; 0 when no lines are named."""
+    last: int = 0
+    note: str = ""
+    """What it was used for, in the agent's words."""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One entry. `number` counts from 0 in reading order; `id` is the agent's own, empty where it has none;
     `timestamp` UTC ms. `undone`: a later rollback took it back. `side`: said by or to a sub-agent. `cut`: how
@@ -50,6 +64,10 @@ class Message:
     undone: bool = False
     side: bool = False
     cut: int = 0
+    citations: tuple[Citation, ...] = ()
+    """The memory that an answer used."""
+    cited_threads: tuple[str, ...] = ()
+    """The ids of the earlier threads that an answer used."""
 
     @property
     def folded(self) -> bool:
@@ -68,8 +86,22 @@ class Reading:
     problems: list[str] = field(default_factory=list)
 
 
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours, cursor
+    r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles, links
+    r"|[ -/]*[0-Z\\^-~])"
+)
+
+
+def without_escapes(text: str) -> str:
+    """The text without the sequences that colour a terminal, move its cursor or set its title."""
+    return _ESCAPE.sub("", text) if "\x1b" in text else text
+
+
 def shortened(text: str) -> tuple[str, int]:
-    """As much of a text as one message shows, and how many characters were left out."""
+    """As much of a text as one message shows, and how many characters were left out. Escape sequences of a
+    terminal are no text."""
+    text = without_escapes(text)
     return text[:SHOWN_CHARS], max(0, len(text) - SHOWN_CHARS)
 
 

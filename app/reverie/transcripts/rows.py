@@ -13,9 +13,9 @@ from reverie.transcripts.lines import decoded_row, transcript_lines
 from reverie.transcripts.reading import Reading
 
 
-def rows_of(path: Path, reading: Reading) -> Iterator[dict[str, Any]]:
+def rows_of(path: Path, reading: Reading, *, end: int | None = None) -> Iterator[dict[str, Any]]:
     """Every row in order; `reading` counts the lines, and those that are broken, too long or half-written.
-    Raises `FileNotFoundError`, `Unavailable`."""
+    `end`: read only the first bytes of the file. Raises `FileNotFoundError`, `Unavailable`."""
 
     def too_long() -> None:
         reading.broken += 1
@@ -24,7 +24,7 @@ def rows_of(path: Path, reading: Reading) -> Iterator[dict[str, Any]]:
     def cut_short() -> None:
         reading.half_written = True
 
-    for line in transcript_lines(path, too_long, cut_short=cut_short):
+    for line in transcript_lines(path, too_long, cut_short=cut_short, end=end):
         reading.lines += 1
         row = decoded_row(line)
         if row is not None:

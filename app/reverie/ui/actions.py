@@ -43,6 +43,7 @@ class Situation:
     agent_jobs: bool = False
     can_extract: bool = False
     can_note: bool = False
+    can_tell: bool = False
     failures: bool = False
 
 
@@ -72,6 +73,8 @@ class ActionSpec:
     separator: bool = False
     checkable: bool = False
     where: Literal["window", "tree", "editor"] = "window"
+    destructive: bool = False
+    """It takes something away, so the palette never suggests it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class ActionRow:
     keys: str
     icon: str
     rule: Rule
+    destructive: bool = False
 
 
 def _(text: str) -> str:
@@ -158,7 +162,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Create a memory"), lambda now: now.context),
     ActionSpec("memory.open", "memory", _("&Edit"), "tab.edit_selected", (), "file",
                _("Open the selected memory in the editor"), lambda now: now.file or now.companion),
-    ActionSpec("memory.pin", "memory", _("&Pin"), "tab.hand.toggle_pin", ("Ctrl+P",), "pin",
+    ActionSpec("memory.pin", "memory", _("&Pin"), "tab.hand.toggle_pin", ("Ctrl+Shift+K",), "pin",
                _("A pinned memory is never deleted or renamed by a consolidation"),
                lambda now: now.file, checkable=True, separator=True),
     ActionSpec("memory.rename", "memory", _("&Rename"), "tab.hand.rename_selected", ("F2",), "rename",
@@ -169,7 +173,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                lambda now: now.file or now.folder),
     ActionSpec("memory.delete", "memory", _("&Delete"), "tab.hand.delete_selected", ("Del",), "delete",
                _("Delete what is selected; it can be undone"), lambda now: now.file or now.folder,
-               where="tree"),
+               where="tree", destructive=True),
     ActionSpec("memory.undo", "memory", _("&Undo last change"), "tab.edits.undo", ("Ctrl+Z",), "undo",
                _("Take back the last deletion, move, renaming, pin, merge, restore or change of a record"),
                lambda now: now.undo, where="tree"),
@@ -208,13 +212,16 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("dream.extract", "dream", _("E&xtract rollouts…"), "tab.extraction.show", ("Ctrl+Shift+E",),
                "consolidate", _("Make memories of what was said in the threads of Codex, and merge them"),
                lambda now: now.can_extract),
+    ActionSpec("dream.tell", "dream", _("&Tell Codex…"), "tab.telling.show", (), "",
+               _("Write a note that Codex folds into its memory"), lambda now: now.can_tell),
     ActionSpec("dream.notes", "dream", _("Update session &notes"), "tab.notes.update_now", ("Ctrl+Shift+N",),
                "", _("Bring the notes of the chosen session up to date, whatever its thresholds say"),
                lambda now: now.can_note),
     ActionSpec("dream.agent-jobs", "dream", _("&Jobs of the agent…"), "late.show_agent_jobs", (), "",
                _("What the agent itself says of its extractions and consolidations"),
                lambda now: now.agent_jobs),
-    ActionSpec("view.palette", "view", _("Command &palette…"), "show_palette", ("Ctrl+K",), "",
+    ActionSpec("view.palette", "view", _("Command &palette…"), "show_palette",
+               ("Ctrl+P", "Ctrl+K", "Ctrl+Shift+P"), "",
                _("Find an action or a memory by its name")),
     ActionSpec("view.picker", "view", _("Show &homes"), "toggle_picker", ("Ctrl+B",), "",
                _("Show or hide the list of homes"), checkable=True),
@@ -276,6 +283,7 @@ CONSOLIDATE_MENU = (
     "dream.rules",
     "dream.model",
     "dream.extract",
+    "dream.tell",
     "dream.notes",
     "dream.runs",
     "dream.agent-jobs",
@@ -357,7 +365,7 @@ class Actions(QObject):
         """Every action, menu by menu, for the palette."""
         return tuple(
             ActionRow(spec.id, _plain(self._made[spec.id].text()), _plain(translated(title)),
-                      _keys(self._made[spec.id]), spec.icon, spec.rule)
+                      _keys(self._made[spec.id]), spec.icon, spec.rule, spec.destructive)
             for key, title in MENUS for spec in ACTIONS if spec.menu == key
         )  # fmt: skip
 

@@ -12,20 +12,22 @@ import faulthandler
 import gc
 import logging
 import os
+import secrets
 import shutil
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QTimer
+from PySide6.QtCore import QByteArray, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
 import reverie.ui.plain_imports  # noqa: F401 - before the imports that it makes cheaper
 from reverie.clock import Clock, system_clock
 from reverie.errors import MendableError
+from reverie.files.look import MOST_LIMITS, ask_each
 from reverie.log_level import asked_by
 from reverie.profile import Profile
 from reverie.ui.crash import CrashReporter, RecentRecords
@@ -48,6 +50,10 @@ SWITCH_S = 0.0005
 GC_THRESHOLD = 50_000
 SCREENSHOT_LIMIT_MS = 60_000
 LISTEN_LATEST_MS = 3_000
+NO_WINDOW = (
+    "Commands work without one: reverie homes, tree, status, consolidate, runs.\n"
+    "For a picture of the window: reverie --demo --screenshot reverie.png"
+)
 
 
 def run_window(
@@ -56,6 +62,7 @@ def run_window(
     profile: Profile | None = None,
     clock: Clock = system_clock,
     workspace_id: str | None = None,
+    project_path: str | None = None,
     demo: bool = False,
     offscreen: bool = False,
     screenshot: Path | None = None,
@@ -68,7 +75,7 @@ def run_window(
     if problem:
         sys.stderr.write(problem + "\n")
         return 1
-    scratch = Path(tempfile.mkdtemp(prefix="reverie-demo-"))
+    scratch = demo_place(at_once=demo)
     profile = profile or Profile.default()
     if demo and profile == Profile.default():
         # A throw-away home leaves no history behind either.
@@ -82,7 +89,8 @@ def run_window(
         return 1 if problem else 0
     try:
         with Log(profile) as logged, faults_to(profile):
-            application = make_application()
+            with DisplayFailure(os.environ, lambda: shutil.rmtree(scratch, ignore_errors=True)):
+                application = make_application()
             reporter = CrashReporter(logged.recent)
             reporter.install()
             beginning = Beginning(
@@ -93,11 +101,12 @@ def run_window(
                 watching=screenshot is None,
                 # A clock that stands still, as `--now` asks, is not known to another process.
                 helper=screenshot is None and clock is system_clock,
+                asking=screenshot is None,
+                project=project_path or "",
             )
             remembered = read_remembered(profile) if screenshot is None else Remembered()
-            if not homes and not demo and remembered.home and is_or_may_be(remembered.home):
-                place = Path(remembered.home), workspace_id or remembered.workspace
-                beginning = beginning._replace(homes=place[:1], workspace=place[1], and_found=True)
+            if not homes and not demo:
+                beginning = with_remembered(beginning, remembered)
             try:
                 return _run(application, profile, clock, beginning, screenshot, instance, remembered, logged)
             finally:
@@ -185,14 +194,40 @@ def _run(
     return code
 
 
-def is_or_may_be(place: str, *, within_s: float = 1.0) -> bool:
-    """Whether there is a directory, also where the disk does not answer: to be opened, since a job may wait
-    for that, and no window appears while this thread does."""
-    found: list[bool] = []
-    look = threading.Thread(target=lambda: found.append(Path(place).is_dir()), daemon=True)
-    look.start()
-    look.join(within_s)
-    return found != [False]
+def demo_place(*, at_once: bool) -> Path:
+    """Where a demo may be put. It is made when one is opened, or now, so that other windows leave nothing."""
+    if at_once:
+        return Path(tempfile.mkdtemp(prefix="reverie-demo-"))
+    return Path(tempfile.gettempdir()) / f"reverie-demo-{secrets.token_hex(8)}"
+
+
+def with_remembered(beginning: Beginning, remembered: Remembered) -> Beginning:
+    """Where the last window ended: its homes that are still there, the one it showed first, and the homes
+    that are found."""
+    wanted = dict.fromkeys(place for place in (remembered.home, *remembered.homes) if place)
+    places = those_that_may_be(tuple(wanted))
+    if not places:
+        return beginning
+    workspace = remembered.workspace if places[0] == remembered.home else ""
+    return beginning._replace(
+        homes=tuple(Path(place) for place in places),
+        workspace=beginning.workspace or workspace,
+        and_found=True,
+    )
+
+
+def those_that_may_be(places: Sequence[str], *, within_s: float = 1.0) -> tuple[str, ...]:
+    """The places that are directories, and those whose disk does not answer within `within_s` seconds in all:
+    they are opened by a job, which may wait; no window appears while this thread does."""
+
+    def is_there(place: str) -> bool:
+        try:
+            return Path(place).is_dir()
+        except OSError:
+            return True  # the job that opens it says why it cannot be looked at
+
+    answers = ask_each({place: partial(is_there, place) for place in places}, within_s / MOST_LIMITS)
+    return tuple(place for place in places if answers.get(place, True))
 
 
 def is_first_start(remembered: Remembered, *, demo: bool) -> bool:
@@ -218,10 +253,47 @@ def display_problem(environment: Mapping[str, str], platform: str) -> str:
         return ""
     if environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"):
         return ""
+    return "reverie: there is no display. " + NO_WINDOW
+
+
+class DisplayFailure:
+    """While the application is made: where Qt cannot show a window it ends the process with a core dump and
+    words of its own; this says what is wrong in a sentence and exits with 1."""
+
+    def __init__(self, environment: Mapping[str, str], clean_up: Callable[[], None]) -> None:
+        self._environment = environment
+        self._clean_up = clean_up
+        self._messages: list[str] = []
+
+    def __enter__(self) -> None:
+        qInstallMessageHandler(self._take)
+
+    def __exit__(self, *_error: object) -> None:
+        qInstallMessageHandler(None)
+        for message in self._messages:
+            logging.getLogger("reverie.qt").warning("%s", message)
+
+    def _take(self, kind: QtMsgType, _context: QMessageLogContext, message: str | None) -> None:
+        self._messages.append(message or "")
+        if kind == QtMsgType.QtFatalMsg:
+            sys.stderr.write(unreachable_display(self._messages, self._environment) + "\n")
+            sys.stderr.flush()
+            self._clean_up()
+            os._exit(1)  # Qt aborts the process as soon as this returns
+
+
+def unreachable_display(messages: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Why Qt could not start, from its own messages, and what to do."""
+    text = "\n".join(messages)
+    if "could not connect to display" in text or "Failed to create wl_display" in text:
+        name = environment.get("WAYLAND_DISPLAY") or environment.get("DISPLAY") or ""
+        return (
+            f"reverie: the display {name} cannot be reached. "
+            "Check that it runs and that this user may use it.\n" + NO_WINDOW
+        )
     return (
-        "reverie: there is no display. "
-        "Commands work without one: reverie homes, tree, status, consolidate, runs.\n"
-        "For a picture of the window: reverie --demo --screenshot reverie.png"
+        "reverie: Qt could not open a window on this machine; a system library may be missing. "
+        "reverie doctor --self says which.\n" + NO_WINDOW
     )
 
 

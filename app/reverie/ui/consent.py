@@ -53,13 +53,14 @@ class ConsentDialog(QDialog):
         facts = [self.tr("The model {engine} may read all of them.").format(engine=visible(engine))]
         if consent.secrets_hidden:
             hidden = words.counted(
-                self.tr("1 secret found in them is replaced by a placeholder and is not sent."),
-                "%n secrets found in them are replaced by placeholders and are not sent.",
+                self.tr("1 value in them looks like a secret to Reverie: a placeholder is sent instead."),
+                "%n values in them look like secrets to Reverie: placeholders are sent instead.",
                 consent.secrets_hidden,
             )
             facts.append(hidden)
         else:
-            facts.append(self.tr("No secret was found in them; any that is gets replaced by a placeholder."))
+            facts.append(self.tr("Nothing in them looks like a secret to Reverie."))
+        facts.append(self.tr("Reverie cannot know every secret: read the files first if they may hold some."))
         if consent.stays:
             stays = words.counted(
                 self.tr("1 file stays here, because it is too large or no text."),

@@ -81,6 +81,29 @@ def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
     return box.clickedButton() is take
 
 
+def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
+    """Whether to write into memories whose layout or version Reverie does not know."""
+    tr = QCoreApplication.translate
+    box = QMessageBox(parent)
+    box.setIcon(QMessageBox.Icon.Warning)
+    box.setWindowTitle(tr("dialogs", "Write into an unknown layout?"))
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(visible(evidence))
+    box.setInformativeText(
+        tr(
+            "dialogs",
+            "Writing may damage these memories or switch them off for the agent. Reverie asks again when the "
+            "layout or version changes.",
+        )
+    )
+    write = box.addButton(tr("dialogs", "&Write anyway"), QMessageBox.ButtonRole.DestructiveRole)
+    cancel = box.addButton(QMessageBox.StandardButton.Cancel)
+    box.setDefaultButton(cancel)
+    box.setEscapeButton(cancel)
+    box.exec()
+    return box.clickedButton() is write
+
+
 class ShortcutSheet(QDialog):
     """Every key of the window, by menu, from the registry."""
 

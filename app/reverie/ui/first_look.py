@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from reverie.homes.listing import Companion
 
 NAMES_LATEST_MS = 2_000
+_ANSWER_S = 1.0
 # What a window is made of. As `import` statements in `main_window` name them.
 _WINDOW = (
     "reverie.ui.actions",
@@ -117,11 +119,17 @@ class FirstLook(QObject):
 def first_names(homes: tuple[Path, ...], workspace: str) -> MemoryTree:
     """The names at the place where the window begins; nothing where no home is found. Blocks. Raises
     `MendableError`."""
-    from reverie.homes.discovery import User, discover, open_home
+    from reverie.files.look import ask_each
+    from reverie.homes.discovery import User, find_homes, open_home
 
-    path = next(iter(homes), None)
-    if path is None:
-        path = next((found.root for found in discover(os.environ, Path.home())), None)
+    # Places that hang would keep the lane from what comes next; the window itself waits for them.
+    if homes:
+        path = next(
+            iter(ask_each({home: partial(os.path.exists, home) for home in homes[:1]}, _ANSWER_S)), None
+        )
+    else:
+        found = find_homes(os.environ, Path.home(), _ANSWER_S).homes
+        path = found[0].root if found else None
     if path is None:
         return EMPTY
     home = open_home(path, None, User(os.environ, Path.home()))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from reverie.errors import MendableError
 from reverie.files.coalesce import Changes
@@ -19,14 +19,20 @@ from reverie.homes.scopes import ScopeContext
 from reverie.ui.jobs import JobControl, Lane
 
 if TYPE_CHECKING:
+    from reverie.memory.usage import Kept
+    from reverie.services.lost_saves import LostSave
     from reverie.services.workbench import Workbench
+
+_AGAIN_MS = 1000
 
 
 class HistoryKeeper(QObject):
-    """`started()`: the history is there. `kept()`: marks of what was seen may be others. `said(str)`."""
+    """`started()`: the history is there. `kept()`: marks of what was seen may be others. `said(str)`.
+    `overwritten(tuple[LostSave, ...])`: another program overwrote a save; a draft keeps its text."""
 
     started = Signal()
     kept = Signal()
+    overwritten = Signal(object)
     said = Signal(str)
 
     def __init__(self, workbench: Workbench, lane: Lane, parent: QObject) -> None:
@@ -38,6 +44,11 @@ class HistoryKeeper(QObject):
         self._ready = False
         self._busy = False
         self._closed = False
+        self._usage_due = False
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(_AGAIN_MS)
+        self._again.timeout.connect(self._on_again)
 
     @property
     def ready(self) -> bool:
@@ -61,6 +72,8 @@ class HistoryKeeper(QObject):
             self._catch_up()
         elif self._noted is not None:
             self._observe(self._noted)
+        elif self._usage_due:
+            self._keep_usage()
 
     def mark_seen(self, context: ScopeContext) -> None:
         """Everything that stands now counts as seen."""
@@ -74,6 +87,7 @@ class HistoryKeeper(QObject):
     def close(self) -> None:
         """Nothing more is begun; what is under way ends by itself."""
         self._closed = True
+        self._again.stop()
 
     def _catch_up(self) -> None:
         self._busy = True
@@ -87,6 +101,7 @@ class HistoryKeeper(QObject):
     def _on_caught_up(self, _nothing: None) -> None:
         self._busy = False
         self._ready = True
+        self._usage_due = True
         self.started.emit()
         self.kept.emit()
         self.keep()
@@ -96,8 +111,9 @@ class HistoryKeeper(QObject):
         self._busy = True
         workbench = self._workbench
 
-        def work(_control: JobControl) -> tuple[str, ...]:
-            return workbench.observe(changes)
+        def work(_control: JobControl) -> tuple[Kept, tuple[LostSave, ...]]:
+            lost = workbench.lost_saves(changes)
+            return workbench.observe(changes), lost
 
         def failed(error: MendableError) -> None:
             self.note(changes)
@@ -105,14 +121,37 @@ class HistoryKeeper(QObject):
 
         self._lane.submit("observe changes", work, done=self._on_observed, failed=failed)
 
-    def _on_observed(self, put_back: tuple[str, ...]) -> None:
+    def _keep_usage(self) -> None:
+        self._usage_due = False
+        self._busy = True
+        workbench = self._workbench
+
+        def work(_control: JobControl) -> Kept:
+            return workbench.keep_usage()
+
+        self._lane.submit("keep pins and use", work, done=self._on_usage_kept, failed=self._on_failed)
+
+    def _on_again(self) -> None:
+        self._usage_due = True
+        self.keep()
+
+    def _on_observed(self, found: tuple[Kept, tuple[LostSave, ...]]) -> None:
+        kept, lost = found
+        if lost:
+            self.overwritten.emit(lost)
+        self._on_usage_kept(kept)
+
+    def _on_usage_kept(self, kept: Kept) -> None:
         self._busy = False
-        if put_back:
+        if kept.announce:
             self.said.emit(
-                self.tr("The agent overwrote pins or use of {n} memories; they were put back.").format(
-                    n=len(put_back)
-                )
+                self.tr(
+                    "The agent is running and overwrites pins and use counts. "
+                    "Reverie keeps its changes ({n}) until the agent is restarted."
+                ).format(n=kept.announce)
             )
+        if kept.pending:
+            self._again.start()
         self.kept.emit()
         self.keep()
 

@@ -7,14 +7,15 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
-from reverie.ui.shown import as_tooltip, visible
+from reverie.ui.shown import as_tooltip, shortened, visible
 
 _MOST_HEIGHTS = 32
 
 
 class WrapLabel(QLabel):
     """QLabel breaks lines between words only, so one long word (a path, German) widens the window. This one
-    breaks inside words where needed. Text is plain, and what it hides is escaped."""
+    breaks inside words where needed. Text is plain, and what it hides is escaped. Of a text that nobody reads
+    to the end it shows the beginning."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,7 +30,7 @@ class WrapLabel(QLabel):
 
     def say(self, text: str) -> None:
         """Show `text`, which may come from anywhere."""
-        shown = visible(text)
+        shown = visible(shortened(text))
         if shown != self.text():
             self.setText(shown)
 
@@ -114,7 +115,7 @@ class ElidedLabel(QLabel):
         self.say(text)
 
     def say(self, text: str) -> None:
-        self._whole = visible(text)
+        self._whole = visible(shortened(text))
         self.setAccessibleName(self._whole)
         self._fit()
 

@@ -203,6 +203,7 @@ class LateTabs(QObject):
         services.said.connect(self.said)
         services.changed.connect(self.changed)
         services.doctor_wanted.connect(self.show_doctor)
+        services.doctor_control.mended.connect(around.memory.editor.permission_changed)
         if self._session is not None:
             services.set_session(self._session)
         if self._hosting:

@@ -16,11 +16,13 @@ from PySide6.QtCore import QLibraryInfo, QLocale, QObject, QTranslator, Slot
 from PySide6.QtGui import QFont, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
+from reverie.homes.reading import read_regular
 from reverie.resources import resource
 from reverie.ui.theme import dark_palette
 from reverie.ui.window_wishes import Window
 
 LARGEST_FONT = 48
+_LARGEST = 4 << 20
 LANGUAGES = ("system", "en", "de")
 THEMES = ("system", "light", "dark")
 _TRANSLATED = ("de",)
@@ -29,7 +31,7 @@ _TRANSLATED = ("de",)
 def read_look(settings_file: Path) -> Window:
     """What the settings file says; defaults where it says nothing that counts."""
     try:
-        content = settings_file.read_bytes()
+        content = read_regular(settings_file, _LARGEST)
     except OSError:
         return Window()
     if b"window" not in content:

@@ -25,6 +25,7 @@ from reverie.ui.collector import Collector
 from reverie.ui.first_look import FirstLook
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane, Lanes
+from reverie.ui.picking import has_workspace, pick_first, pick_hit
 from reverie.ui.shown import visible
 from reverie.ui.window_deeds import WindowDeeds
 from reverie.ui.window_wishes import Beginning as Beginning
@@ -94,7 +95,13 @@ class MainWindow(WindowDeeds):
 
             self._helper = Helper()
         self.homes = OpenHomes(
-            self.lanes, profile, clock, self, watching=beginning.watching, helper=self._helper
+            self.lanes,
+            profile,
+            clock,
+            self,
+            watching=beginning.watching,
+            helper=self._helper,
+            asking=beginning.asking,
         )
         self.picker = Picker(icons)
         self.tab = MemoryTab(self.lanes, icons, clock)
@@ -129,6 +136,7 @@ class MainWindow(WindowDeeds):
         self.tab.orphans.found.connect(self.homes.set_lost)
         self.tab.place_wanted.connect(self._on_place_wanted)
         self.homes.failed.connect(self._on_open_failed)
+        self.homes.noticed.connect(self.say)
         self.homes.listed.connect(self._on_listed)
         self.homes.none_found.connect(self._on_none_found)
         self.picker.picked.connect(self._on_picked)
@@ -202,7 +210,7 @@ class MainWindow(WindowDeeds):
     @Slot(object)
     def take_wish(self, wish: Wish) -> None:
         """Another start of the program was asked to open this, and handed it over."""
-        self._beginning = self._beginning._replace(workspace=wish.workspace)
+        self._beginning = self._beginning._replace(workspace=wish.workspace, project="")
         if wish.demo:
             self.open_demo()
         for path in wish.homes:
@@ -223,10 +231,14 @@ class MainWindow(WindowDeeds):
             self._pick_in(session)
 
     def _pick_in(self, session: HomeSession) -> None:
-        """Select the workspace asked for, else the one used last, else the first, else the home itself."""
-        from reverie.ui.picking import has_workspace, pick_first
-
-        asked = self._beginning.workspace
+        """Select the workspace or project asked for, else the workspace used last, else the first, else the
+        home itself."""
+        asked, project = self._beginning.workspace, self._beginning.project
+        if project and not asked:
+            self._beginning = self._beginning._replace(project="")
+            if self.picker.pick_project(session.info.id, project):
+                return
+            self.say(self.tr("There is no project {path} in this home.").format(path=project))
         if asked and not has_workspace(session, asked):
             self.say(self.tr("There is no workspace {id} in this home.").format(id=asked))
         pick_first(self.picker, session, asked)
@@ -244,6 +256,8 @@ class MainWindow(WindowDeeds):
 
     @Slot()
     def _on_none_found(self) -> None:
+        if self._opening_failed:
+            return  # the page says why the home that was named could not be opened
         self._gave_up = True
         self.late.load()
         self.tab.show_no_home()
@@ -252,6 +266,27 @@ class MainWindow(WindowDeeds):
     @Slot()
     def _on_listed(self) -> None:
         self.picker.show_homes(self.homes.nodes)
+        place = self.picker.place(self.picker.currentIndex())
+        # Its title may have been read only now.
+        if (
+            place is not None
+            and place.kind == "workspace"
+            and self.homes.session(place.home) is self._session
+        ):
+            self.tab.heading.say(*self._said_of(place))
+            self._say_title(place)
+
+    def _said_of(self, place: Place) -> tuple[str, str]:
+        """What the heading says of a place: its name, and what is known of it."""
+        facts = (place.reason, place.below, place.workspace_id)
+        return self.picker.text_of(place), " · ".join(fact for fact in facts if fact)
+
+    def _say_title(self, place: Place) -> None:
+        session = self._session
+        if session is not None:
+            home = _literal(session.info.label)
+            said = self.tr("{place} – {home}").format(place=_literal(place.title), home=home)
+            self.setWindowTitle(said + "[*]")
 
     @Slot(object)
     def _on_picked(self, place: Place) -> None:
@@ -259,6 +294,8 @@ class MainWindow(WindowDeeds):
 
         session = self.homes.session(place.home)
         if session is None:
+            if place.trouble:
+                self.tab.show_notice(self.tr("This home could not be opened"), place.trouble)
             return
         if session is not self._session:
             self._take_session(session)
@@ -267,12 +304,8 @@ class MainWindow(WindowDeeds):
                 session.select(Choice())  # it is watched from then on
             self.tab.orphans.show(session, place.path)
             return
-        facts = (place.reason, place.below, place.workspace_id)
-        self.tab.show_place(self.picker.text_of(place), " · ".join(fact for fact in facts if fact))
-        self.setWindowTitle(
-            self.tr("{place} – {home}").format(place=_literal(place.title), home=_literal(session.info.label))
-            + "[*]"
-        )
+        self.tab.show_place(*self._said_of(place))
+        self._say_title(place)
         session.select(
             Choice(workspace_id=place.workspace_id or None, project_path=place.path or None)
             if place.kind != "home"
@@ -282,8 +315,6 @@ class MainWindow(WindowDeeds):
     @Slot(object)
     def _on_place_wanted(self, hit: Hit) -> None:
         """A search result stands elsewhere: show the place, and the tab opens it there."""
-        from reverie.ui.picking import pick_hit
-
         pick_hit(self.picker, hit)
 
     def _take_session(self, session: HomeSession) -> None:

@@ -1,22 +1,27 @@
-"""The homes of one window: finding, opening and closing them, and what the picker shows of them."""
+"""The homes of one window: finding, opening and closing them, and what the picker shows of them.
+
+One bad home never keeps the others away. Each place is asked in a thread of its own before a job opens it;
+one that does not answer in time is listed as such, and opened as soon as it answers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from reverie.clock import Clock
 from reverie.errors import MendableError
+from reverie.files.look import Look
+from reverie.homes.discovery import ANSWER_S, Found, TroubledPlace, not_answering
 from reverie.profile import Profile
 from reverie.ui import dialogs
 from reverie.ui.jobs import JobControl, Lanes
 from reverie.ui.opening import Opened, adopt_home_job, open_home_job
-from reverie.ui.picker import home_node
+from reverie.ui.picker import home_node, troubled_node
 from reverie.ui.rows import Node
 from reverie.ui.session import HomeSession
 
@@ -26,19 +31,22 @@ if TYPE_CHECKING:
     from reverie.services.views import HomeInfo
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    roots: tuple[Path, ...]
+AT_ONCE_S = 0.01
+"""How long the GUI thread waits for a place; most answer in a tenth of that."""
+_ASK_AGAIN_MS = 50
 
 
 class OpenHomes(QObject):
-    """`opened(HomeSession)`; `failed(str, MendableError)` with the path; `listed()`: the picker has to be
-    filled anew; `none_found()`."""
+    """Signals: `opened(HomeSession)`; `failed(str, MendableError)` with the path; `listed()` when the picker
+    has to be filled again; `none_found()` when the search found no home and no other is open or being
+    opened; `noticed(str)`: why a place could not be looked at, while others can. `troubled_places` are those
+    that cannot be opened now, with the reason."""
 
     opened = Signal(object)
     failed = Signal(str, object)
     listed = Signal()
     none_found = Signal()
+    noticed = Signal(str)
 
     def __init__(
         self,
@@ -49,6 +57,7 @@ class OpenHomes(QObject):
         *,
         watching: bool = True,
         helper: Helper | None = None,
+        asking: bool = True,
     ) -> None:
         super().__init__(parent)
         self._lanes = lanes
@@ -56,10 +65,17 @@ class OpenHomes(QObject):
         self._clock = clock
         self._watching = watching
         self._helper = helper
+        self._asking = asking
         self._sessions: dict[str, HomeSession] = {}
         self._nodes: dict[str, Node] = {}
+        self._opening = 0
         self._asked: set[str] = set()
         self._lost: dict[str, tuple[LostStore, ...]] = {}
+        self._troubled: dict[Path, TroubledPlace] = {}
+        self._asking_places: dict[Path, Look] = {}
+        self._asking_again = QTimer(self)
+        self._asking_again.setInterval(_ASK_AGAIN_MS)
+        self._asking_again.timeout.connect(self._ask_again)
 
     @property
     def sessions(self) -> tuple[HomeSession, ...]:
@@ -67,8 +83,16 @@ class OpenHomes(QObject):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """What the picker shows, in the order the homes were opened."""
-        return tuple(self._nodes.values())
+        """What the picker shows, in the order the homes were opened; last those that cannot be."""
+        troubled = (
+            troubled_node(str(place.root), str(place.error), silent=place.silent)
+            for place in self._troubled.values()
+        )
+        return (*self._nodes.values(), *troubled)
+
+    @property
+    def troubled_places(self) -> tuple[TroubledPlace, ...]:
+        return tuple(self._troubled.values())
 
     def session(self, home_id: str) -> HomeSession | None:
         """The session of a home that is open; None where it is not."""
@@ -77,10 +101,10 @@ class OpenHomes(QObject):
     def discover(self) -> None:
         """Open every home an agent of this user has."""
 
-        def work(_control: JobControl) -> _Found:
-            from reverie.compose import discover_homes
+        def work(_control: JobControl) -> Found:
+            from reverie.compose import look_for_homes
 
-            return _Found(tuple(found.root for found in discover_homes()))
+            return look_for_homes()
 
         def failed(error: MendableError) -> None:
             self.failed.emit("", error)
@@ -88,8 +112,52 @@ class OpenHomes(QObject):
         self._lanes.scan.submit("look for homes", work, done=self._on_found, failed=failed)
 
     def open(self, path: Path) -> None:
-        """Open the home at `path`; one that is open already is told as opened again."""
+        """Open the home at `path`; one that is open already is told as opened again. One whose disk does not
+        answer fails after a few seconds, and is opened once it answers."""
+        if path in self._asking_places:
+            if path in self._troubled:
+                self.failed.emit(str(path), self._troubled[path].error)
+            return
+        look = Look((path,))
+        if look.answered.wait(AT_ONCE_S):
+            self._open_answering(path)
+            return
+        self._asking_places[path] = look
+        self._opening += 1
+        self._asking_again.start()
+
+    def _open_answering(self, path: Path) -> None:
         self._submit(str(path), open_home_job(path, self._profile, self._clock, self._helper))
+
+    @Slot()
+    def _ask_again(self) -> None:
+        """Whether the places that gave no answer have one by now."""
+        for path, look in list(self._asking_places.items()):
+            known = self._troubled.get(path)
+            if look.answered.is_set():
+                del self._asking_places[path]
+                if known is None or not known.silent:
+                    self._opening -= 1
+                self._open_answering(path)
+            elif known is None and look.took_s > ANSWER_S:
+                self._opening -= 1
+                self._say_troubled(TroubledPlace(path, not_answering(path), silent=True))
+        if not self._asking_places:
+            self._asking_again.stop()
+
+    def _say_troubled(self, place: TroubledPlace) -> None:
+        """List a place that cannot be opened now; one whose disk hangs is waited for."""
+        known = self._troubled.get(place.root)
+        self._troubled[place.root] = place
+        if place.silent and place.root not in self._asking_places:
+            self._asking_places[place.root] = Look((place.root,))
+            self._asking_again.start()
+        if known is None or known.silent != place.silent:
+            self.listed.emit()
+            if self._opening or self._sessions:
+                self.noticed.emit(str(place.error))
+            else:
+                self.failed.emit(str(place.root), place.error)
 
     def open_demo(self, directory: Path) -> None:
         """Open a throw-away copy of the demo home, made below `directory`."""
@@ -98,7 +166,9 @@ class OpenHomes(QObject):
         def work(control: JobControl) -> Opened:
             from reverie.compose import copy_demo_home
 
-            directory.mkdir(parents=True, exist_ok=True)
+            # Nobody else's to read, wherever temporary files are.
+            directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            directory.mkdir(exist_ok=True)
             copy = directory / "demo-home"
             path = copy if copy.is_dir() else copy_demo_home(directory)
             return open_home_job(path, profile, clock, helper)(control)
@@ -107,35 +177,46 @@ class OpenHomes(QObject):
 
     def _submit(self, path: str, work: Callable[[JobControl], Opened]) -> None:
         def failed(error: MendableError) -> None:
+            self._opening -= 1
+            if self._troubled.pop(Path(path), None) is not None:
+                self.listed.emit()
             self.failed.emit(path, error)
 
-        self._lanes.scan.submit("open a home", work, done=self._on_opened, failed=failed)
+        def done(opened: Opened) -> None:
+            self._opening -= 1
+            self._troubled.pop(Path(path), None)
+            self._on_opened(opened)
 
-    def _on_found(self, found: _Found) -> None:
-        if not found.roots:
+        self._opening += 1
+        self._lanes.scan.submit("open a home", work, done=done, failed=failed)
+
+    def _on_found(self, found: Found) -> None:
+        if not (found.homes or found.troubled or self._sessions or self._opening):
             self.none_found.emit()
-        for root in found.roots:
-            self.open(root)
-        if found.roots:
-            self._discover_projects()
+        for home in found.homes:
+            self.open(home.root)
+        for place in found.troubled:
+            self._say_troubled(place)
+        if found.homes:
+            self._discover_projects(found)
 
-    def _discover_projects(self) -> None:
+    def _discover_projects(self, homes: Found) -> None:
         """Open the stores in the projects of these homes, after the homes: it takes longer."""
         profile = self._profile
 
-        def work(_control: JobControl) -> _Found:
-            from reverie.compose import discover_all
+        def work(_control: JobControl) -> Found:
+            from reverie.compose import look_for_stores
 
-            return _Found(tuple(found.root for found in discover_all(profile) if found.of_project))
+            return look_for_stores(homes, profile)
 
         def failed(error: MendableError) -> None:
             self.failed.emit("", error)
 
         self._lanes.scan.submit("look for projects' stores", work, done=self._on_stores, failed=failed)
 
-    def _on_stores(self, found: _Found) -> None:
-        for root in found.roots:
-            self.open(root)
+    def _on_stores(self, found: Found) -> None:
+        for home in found.homes:
+            self.open(home.root)
 
     def _on_opened(self, opened: Opened) -> None:
         if self._was_moved(opened.info):
@@ -150,8 +231,8 @@ class OpenHomes(QObject):
 
     def _was_moved(self, info: HomeInfo) -> bool:
         """Whether a person says that this is a known home at a new place: it is then opened as that one.
-        Asked once per window."""
-        if not info.adoptable or info.id in self._asked or info.id in self._sessions:
+        Asked once per window, and only where somebody can answer."""
+        if not self._asking or not info.adoptable or info.id in self._asked or info.id in self._sessions:
             return False
         self._asked.add(info.id)
         known = info.adoptable[0]
@@ -187,7 +268,8 @@ class OpenHomes(QObject):
         self.listed.emit()
 
     def close(self) -> None:
-        """Stop every watcher."""
+        """Stop every watcher, and wait for no place any more."""
+        self._asking_again.stop()
         for session in self._sessions.values():
             session.close()
 

@@ -1,4 +1,4 @@
-"""The palette (Ctrl+K): every action of the registry and every memory that is shown, found as one types.
+"""The palette (Ctrl+P): every action of the registry and every memory that is shown, found as one types.
 
 An action that is not possible now is listed all the same, greyed, with what it waits for: that follows from
 its rule by asking which fact would make it possible. Actions come first, memories by name after them.
@@ -41,7 +41,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.actions import ActionRow, Rule, Situation
 from reverie.ui.icons import SIZE, Icons
-from reverie.ui.palette_rank import best
+from reverie.ui.palette_rank import INITIALS, WORD_PREFIX, ranked
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, UNIT, CalmSelection, dimmed, readable, theme_of
 
@@ -62,16 +62,24 @@ def tr(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line. `id` is an action's, or a memory path with `memory`. `why_not` is empty for what can be
-    done."""
+    """One line."""
 
     id: str
+    """An action's id, or a memory path with `memory`."""
     text: str
     detail: str = ""
     keys: str = ""
     icon: str = ""
     why_not: str = ""
+    """What the action waits for; empty if it is possible."""
     memory: bool = False
+    destructive: bool = False
+    """The action takes something away. It is never selected unless a person selects it."""
+
+    @property
+    def literal_only(self) -> bool:
+        """A guess at what was typed must not lead here."""
+        return self.destructive or bool(self.why_not)
 
 
 def why_not(rule: Rule, now: Situation) -> str:
@@ -103,7 +111,15 @@ def why_not(rule: Rule, now: Situation) -> str:
 def action_entries(rows: Sequence[ActionRow], now: Situation) -> list[Entry]:
     """The registry as lines; the palette itself is not among them."""
     return [
-        Entry(row.id, row.text, row.menu, row.keys, row.icon, why_not(row.rule, now))
+        Entry(
+            row.id,
+            row.text,
+            row.menu,
+            row.keys,
+            row.icon,
+            why_not(row.rule, now),
+            destructive=row.destructive,
+        )
         for row in rows
         if row.id != "view.palette"
     ]
@@ -130,17 +146,38 @@ class PaletteModel(QAbstractListModel):
         self._action_lines = [f"{each.text} {each.detail}".casefold() for each in actions]
         self._names = [path.removeprefix("/memories/").casefold() for path in paths]
         self.entries: list[Entry] = []
+        self.suggested: Entry | None = None
+        """The entry that Enter may choose without a person having selected it; None for none."""
         self.find("")
 
     def find(self, typed: str) -> None:
-        """Show what fits. Nothing typed: every action, no memory."""
-        found = [self._actions[place] for place in best(typed, self._action_lines, MOST_ACTIONS)]
-        if typed.strip():
-            names = best(typed, self._names, MOST_MEMORIES)
-            found += memory_entries([self._paths[place] for place in names])
+        """Show what fits. Nothing typed: every action, no memory.
+
+        Possible actions come first, then memories, then what is not possible now. An action that is not
+        possible, or takes something away, is listed only if a word of it begins with what was typed.
+        """
+        typed = typed.strip()
+        possible: list[Entry] = []
+        waiting: list[Entry] = []
+        guesses: list[Entry] = []
+        for score, place in ranked(typed, self._action_lines)[:MOST_ACTIONS]:
+            entry = self._actions[place]
+            if typed and entry.literal_only and score < WORD_PREFIX:
+                continue
+            guess = bool(typed) and score < INITIALS
+            (guesses if guess else waiting if entry.why_not else possible).append(entry)
+        memories: list[Entry] = []
+        if typed:
+            for score, place in ranked(typed, self._names)[:MOST_MEMORIES]:
+                (guesses if score < INITIALS else memories).extend(memory_entries([self._paths[place]]))
         self.beginResetModel()
-        self.entries = found
+        self.entries = [*possible, *memories, *waiting, *guesses] if typed else self._actions_in_order()
         self.endResetModel()
+        certain = [*possible, *memories] if typed else self.entries
+        self.suggested = next((entry for entry in certain if not entry.literal_only), None)
+
+    def _actions_in_order(self) -> list[Entry]:
+        return list(self._actions[:MOST_ACTIONS])
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
         return 0 if parent.isValid() else len(self.entries)
@@ -243,7 +280,7 @@ class Palette(QDialog):
         self.field.textChanged.connect(self._on_typed)
         self.field.installEventFilter(self)
         self.list.clicked.connect(self._on_clicked)
-        self._select(0)
+        self._suggest()
 
     def open_over(self, window: QWidget) -> None:
         """At the top of `window`, as wide as it allows."""
@@ -264,7 +301,16 @@ class Palette(QDialog):
     @Slot(str)
     def _on_typed(self, typed: str) -> None:
         self.model.find(typed)
-        self._select(0)
+        self._suggest()
+
+    def _suggest(self) -> None:
+        """Select the suggestion, or nothing."""
+        entry = self.model.suggested
+        if entry is None:
+            self.list.setCurrentIndex(QModelIndex())
+            self.list.scrollToTop()
+        else:
+            self._select(self.model.entries.index(entry))
 
     def _select(self, row: int) -> None:
         last = self.model.rowCount() - 1

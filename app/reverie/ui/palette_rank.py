@@ -18,6 +18,14 @@ _SHORTEST_FUZZY = 3
 _CLOSE = 78.0
 
 
+WORD_PREFIX = 180.0
+"""The least score of a line that begins with what was typed, or has a word that does."""
+LITERAL = 140.0
+"""The least score of a line that holds what was typed."""
+INITIALS = 130.0
+"""The score of a line whose initials were typed; what scores less is a guess."""
+
+
 def fit(typed: str, line: str, *, fuzzy: bool = True) -> float:
     """0: not at all; else the larger, the better. `typed` and `line` are casefolded."""
     if not typed:
@@ -26,14 +34,15 @@ def fit(typed: str, line: str, *, fuzzy: bool = True) -> float:
     if at == 0:
         return 200.0
     if at > 0:
-        return 180.0 if not line[at - 1].isalnum() else 150.0
+        begins_word = any(word.startswith(typed) for word in _parts(line)) or not line[at - 1].isalnum()
+        return WORD_PREFIX if begins_word else 150.0
     words = typed.split()
     if len(words) > 1 and all(word in line for word in words):
-        return 140.0
+        return LITERAL
     if not fuzzy:
         return 0.0
     if " " not in typed and "".join(part[0] for part in _parts(line)).startswith(typed):
-        return 130.0
+        return INITIALS
     if len(typed) < _SHORTEST_FUZZY:
         return 0.0
     return fuzz.partial_ratio(typed, line, score_cutoff=_CLOSE)
@@ -43,11 +52,18 @@ def _parts(line: str) -> list[str]:
     return "".join(letter if letter.isalnum() else " " for letter in line).split()
 
 
-def best(typed: str, lines: Sequence[str], limit: int) -> list[int]:
-    """The places of the `limit` lines that fit best, best first; equal ones stay in order. `lines` are
-    casefolded."""
+def ranked(typed: str, lines: Sequence[str]) -> list[tuple[float, int]]:
+    """Score and place of every line that fits, best first; equal ones stay in order.
+
+    `lines` are casefolded.
+    """
     wanted = " ".join(typed.casefold().split())
     fuzzy = len(lines) <= MOST_FUZZY
     found = [(score, place) for place, line in enumerate(lines) if (score := fit(wanted, line, fuzzy=fuzzy))]
     found.sort(key=lambda each: (-each[0], len(lines[each[1]]) if wanted else 0, each[1]))
-    return [place for _score, place in found[:limit]]
+    return found
+
+
+def best(typed: str, lines: Sequence[str], limit: int) -> list[int]:
+    """The places of the `limit` lines that fit best, best first."""
+    return [place for _score, place in ranked(typed, lines)[:limit]]

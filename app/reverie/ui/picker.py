@@ -7,6 +7,7 @@ own. Built as `rows.Node`s, so that a changed project list moves only what chang
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,6 +33,8 @@ from reverie.ui.row_look import RowLook
 from reverie.ui.rows import Node, shared
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import CalmSelection
+from reverie.ui.times import exact_time
+from reverie.ui.words import age
 
 if TYPE_CHECKING:
     from reverie.homes.listing import HomeContents, LostStore, Workspace
@@ -56,6 +59,11 @@ class Place:
     marks: tuple[str, ...] = ()
     reason: str = ""
     sign: str = ""
+    """The name of its icon."""
+    used_at: int = 0
+    """When it was used last, UTC ms; 0 where the home does not say."""
+    trouble: str = ""
+    """Of a home that is not open: why, as a sentence."""
 
 
 def home_node(
@@ -83,6 +91,15 @@ def home_node(
     return shared(previous, key, data, tuple(children))
 
 
+def troubled_node(root: str, sentence: str, *, silent: bool) -> Node:
+    """A home that cannot be opened; `silent`: its disk does not answer."""
+    key = f"trouble:{root}"
+    mark = "silent" if silent else "closed"
+    return Node(
+        key, Place("home", key, _last(root), reason=root, marks=(mark,), sign="warning", trouble=sentence)
+    )
+
+
 def _orphan_nodes(
     key: str, contents: HomeContents | None, lost: Sequence[LostStore] | None
 ) -> tuple[Node, ...]:
@@ -102,6 +119,9 @@ def _workspace_node(home: str, project: str, workspace: Workspace) -> Node:
     # "Faster map" and "faster-map" say the same.
     same = "-".join(title.lower().split()) == workspace.name.lower()
     below = "" if same else workspace.name
+    if workspace.updated_at is not None:
+        # Where the agent gives its sessions no names, the time tells them apart.
+        below = exact_time(workspace.updated_at)[:-3]
     marks = tuple(
         mark for mark, set_ in (("multi", workspace.multi_project), ("archived", workspace.archived)) if set_
     )
@@ -116,6 +136,7 @@ def _workspace_node(home: str, project: str, workspace: Workspace) -> Node:
         marks,
         ", ".join(map(_last, workspace.project_paths)) if workspace.multi_project else project,
         sign,
+        workspace.updated_at or 0,
     )
     return Node("w:" + workspace.id, place)
 
@@ -134,7 +155,8 @@ class PickerModel(NodeModel):
         if role == _DISPLAY:
             return self.text_of(place)
         if role == _TOOLTIP:
-            return as_tooltip(place.title, place.below, place.reason, self._marks(place), place.workspace_id)
+            about = place.trouble or self._marks(place)
+            return as_tooltip(place.title, place.below, place.reason, about, place.workspace_id)
         if role == _ACCESSIBLE:
             parts = (self.text_of(place), visible(place.below), self._marks(place))
             return ", ".join(part for part in parts if part)
@@ -142,13 +164,16 @@ class PickerModel(NodeModel):
 
     def _look(self, place: Place) -> RowLook:
         archived = "archived" in place.marks
-        detail = self.tr("archived") if archived else visible(place.below)
+        detail = self._marks(place) if archived or place.trouble else visible(place.below)
+        if place.used_at and not archived:
+            detail = age(time.time_ns() // 1_000_000, place.used_at)
         return RowLook(
             self.text_of(place),
             detail,
             place.sign,
             bold=place.kind == "home",
-            quiet=archived or place.kind in ("orphan", "orphans"),
+            quiet=archived or bool(place.trouble) or place.kind in ("orphan", "orphans"),
+            cut_end=place.kind == "workspace",
         )
 
     def text_of(self, place: Place) -> str:
@@ -160,9 +185,14 @@ class PickerModel(NodeModel):
         return visible(place.title)
 
     def _marks(self, place: Place) -> str:
-        if place.kind != "workspace":
+        if place.kind != "workspace" and not place.trouble:
             return ""
-        words = {"multi": self.tr("several projects"), "archived": self.tr("archived")}
+        words = {
+            "multi": self.tr("several projects"),
+            "archived": self.tr("archived"),
+            "silent": self.tr("not answering"),
+            "closed": self.tr("cannot be opened"),
+        }
         return ", ".join(words[mark] for mark in place.marks)
 
 

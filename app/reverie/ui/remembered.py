@@ -16,31 +16,36 @@ from reverie.files.directory import ensure_private
 from reverie.profile import Profile
 
 MOST_FOLDERS = 2_000
+MOST_HOMES = 100
 _LARGEST = 1_000_000
 _FILE = "window.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """`home`: the root of the home that was shown, with the ids of the place in it. `geometry`: Qt's, in
-    base64. `opened`: the paths of keys of the tree's open rows; None for those open by themselves. `file`: a
-    memory path, or the path of a companion. Lengths and scroll positions are in pixels, `cursor` counts
-    UTF-16 units."""
+    """Paths of rows of the tree are tuples of keys. Lengths and scroll positions are in pixels."""
 
     home: str = ""
+    """The root of the home that was shown."""
+    homes: tuple[str, ...] = ()
+    """The roots of every home that was open, in the order of the list."""
     workspace: str = ""
     project: str = ""
     geometry: str = ""
+    """Qt's own bytes, in base64."""
     picker: bool = True
     picker_width: int = 0
     tree_width: int = 0
     tab: int = 0
     sort: str = ""
     opened: tuple[tuple[str, ...], ...] | None = None
+    """The open rows of the tree; None for those that open by themselves."""
     tree_scroll: int = 0
     file: str = ""
+    """A memory path, or the path of a companion."""
     companion: bool = False
     cursor: int = 0
+    """In UTF-16 units, like `anchor`."""
     anchor: int = 0
     text_scroll: int = 0
 
@@ -66,10 +71,18 @@ def _from(said: Mapping[str, Any]) -> Remembered:
         value, default = said.get(field.name), field.default
         if field.name == "opened":
             kept["opened"] = _keys(value)
+        elif field.name == "homes":
+            kept["homes"] = _texts(value)
         elif type(value) is type(default) and not (isinstance(value, int) and value < 0):
             # A bool is no number here: the types have to be the same.
             kept[field.name] = value
     return Remembered(**kept)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(text for text in value[:MOST_HOMES] if isinstance(text, str) and text)
 
 
 def _keys(value: Any) -> tuple[tuple[str, ...], ...] | None:

@@ -71,7 +71,8 @@ class RowDelegate(QStyledItemDelegate):
         painter.setFont(font)
         painter.setPen(colours.name)
         # A file's name is told by its end as well; a sentence (without a sign) is not.
-        mode = Qt.TextElideMode.ElideMiddle if look.icon else Qt.TextElideMode.ElideRight
+        keeps_end = look.icon and not look.cut_end
+        mode = Qt.TextElideMode.ElideMiddle if keeps_end else Qt.TextElideMode.ElideRight
         name, width = _fitted(metrics, look.name, mode, area.width())
         painter.drawText(area, _LEFT, name)
         area.setLeft(area.left() + width + GAP + 2)
@@ -105,7 +106,11 @@ class RowDelegate(QStyledItemDelegate):
                 painter.drawText(slot, _RIGHT, look.use)
             right -= width + GAP
         for shown, name, colour in (
-            (look.pinned, "pin", colours.accent),
+            (
+                look.pinned or look.pin_unknown,
+                "pin",
+                colours.dim if look.pin_unknown else colours.accent,
+            ),
             (look.warning, "warning", colours.warn),
             (look.flag, "flag", colours.warn),
             (look.badge, "edited", colours.accent),

@@ -10,7 +10,9 @@ class RowLook(NamedTuple):
     """Everything a painter needs of a row, in one call across the language border. Texts are safe to draw.
 
     `lock` is the sign of what is not for editing. `use` is right-aligned; with `has_use` its room is kept on
-    every row, so that the marks stand in one column.
+    every row, so that the marks stand in one column. `pin_unknown`: the running agent has not read that it
+    is pinned, or that it is not any more. `cut_end`: the name is a sentence, which loses its end where there
+    is no room; others lose their middle.
     """
 
     name: str
@@ -22,8 +24,10 @@ class RowLook(NamedTuple):
     italic: bool = False
     quiet: bool = False
     pinned: bool = False
+    pin_unknown: bool = False
     badge: bool = False
     warning: bool = False
     modified: bool = False
     flag: bool = False
     lock: str = ""
+    cut_end: bool = False

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from reverie.services.views import HomeInfo, MemoryView, Relevance, StatusView
 
 RETRY_MS = 3000
+_TITLES_AT_ONCE = 40
+_MOST_TITLES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class HomeSession(QObject):
     watch_changed = Signal(object)
     history_started = Signal()
     notified = Signal(str)
+    overwritten = Signal(object)
 
     def __init__(
         self, opened: Opened, lanes: Lanes, *, watching: bool = True, parent: QObject | None = None
@@ -105,6 +108,7 @@ class HomeSession(QObject):
         self._pending: Changes | None = None
         self._refreshing = False
         self._unread = False
+        self._titled: str | None = None
         self._marks_stale = False
         self._closed = False
         self.bridge = WatchBridge(opened.info.id, self)
@@ -117,6 +121,7 @@ class HomeSession(QObject):
         self.keeper.kept.connect(self.look_again)
         self.keeper.started.connect(self.history_started)
         self.keeper.said.connect(self.notified)
+        self.keeper.overwritten.connect(self.overwritten)
         self._lease_poll = LeasePoll(opened.workbench, lanes.scan, self)
         self._lease_poll.told.connect(self._take_status)
         self._lease_poll.failed.connect(self._on_aside_failed)
@@ -301,6 +306,30 @@ class HomeSession(QObject):
         self._pump()
         if self._marks_stale:
             self.look_again()
+        project = (self.context.project_path if self.context is not None else None) or ""
+        if found.info is not None or self._titled != project:
+            self._titled = project
+            self._read_titles(project, _MOST_TITLES)
+
+    def _read_titles(self, project: str, left: int) -> None:
+        """Titles that the list of workspaces does not hold are read in small jobs, newest first."""
+        workbench = self.workbench
+
+        def work(_control: JobControl) -> tuple[bool, HomeInfo | None]:
+            return workbench.learn_titles(_TITLES_AT_ONCE, project)
+
+        def done(found: tuple[bool, HomeInfo | None]) -> None:
+            any_read, info = found
+            if self._closed or not any_read:
+                return
+            if info is not None and info != self.info:
+                self.info = info
+                self.info_changed.emit(info)
+            if left > _TITLES_AT_ONCE:
+                self._read_titles(project, left - _TITLES_AT_ONCE)
+
+        group = f"titles {self.info.id}"
+        self.lanes.scan.submit("read titles", work, done=done, failed=self._on_aside_failed, group=group)
 
     def _on_refresh_failed(self, error: MendableError) -> None:
         self._refreshing = False
@@ -378,6 +407,7 @@ class HomeSession(QObject):
         self.bridge.close()
         self.keeper.close()
         self.lanes.scan.abandon(self._group)
+        self.lanes.scan.abandon(f"titles {self.info.id}")
         self.finish()
 
     def finish(self) -> None:

@@ -22,7 +22,7 @@ from reverie.errors import MendableError
 from reverie.profile import Profile
 from reverie.ui.memory.documents import OpenFile
 from reverie.ui.memory.tree_nodes import CompanionData
-from reverie.ui.remembered import MOST_FOLDERS, Remembered, write_remembered
+from reverie.ui.remembered import MOST_FOLDERS, MOST_HOMES, Remembered, write_remembered
 from reverie.ui.session import HomeSession, TreeUpdate
 
 if TYPE_CHECKING:
@@ -147,6 +147,9 @@ class SessionStore(QObject):
         )
         if tab.splitter.orientation() == Qt.Orientation.Horizontal:
             shown = replace(shown, tree_width=inner[0])
+        roots = [str(session.info.root) for session in window.homes.sessions]
+        # Those that were not opened this time, or could not be, are still the person's homes.
+        shown = replace(shown, homes=tuple(dict.fromkeys((*roots, *self._wanted.homes)))[:MOST_HOMES])
         session = window.session
         if session is None or session.context is None:
             return shown
@@ -175,9 +178,17 @@ class SessionStore(QObject):
     def keep(self, profile: Profile, throw_away: Path) -> None:
         """Write it down, once the loop has ended. A home below `throw_away` will not be there next time."""
         now = self.capture()
+        lasting = tuple(home for home in now.homes if not Path(home).is_relative_to(throw_away))
+        now = replace(now, homes=lasting)
         if Path(now.home).is_relative_to(throw_away):
             kept = self._wanted
-            now = replace(kept, geometry=now.geometry, picker=now.picker, picker_width=now.picker_width)
+            now = replace(
+                kept,
+                homes=now.homes,
+                geometry=now.geometry,
+                picker=now.picker,
+                picker_width=now.picker_width,
+            )
         try:
             write_remembered(profile, now)
         except MendableError as error:

@@ -129,13 +129,15 @@ class SettingsControl(QObject):
 
     @Slot(str)
     def _test(self, name: str) -> None:
-        desk, dialog = self._desk, self.dialog
+        desk, dialog, home = self._desk, self.dialog, self._home
         if desk is None or dialog is None:
             return
         dialog.engine.testing(name)
+        draft = dialog.draft
 
         def work(_control: JobControl) -> Sequence[ProbeLine]:
-            return desk.models.test(name)
+            # What is typed is what is tried: the provider may have been added a moment ago.
+            return desk.models.test(name, with_draft(desk.settings(), draft, home))
 
         self._submit("test a model", work, self._on_tested, self._on_test_failed, "test")
 

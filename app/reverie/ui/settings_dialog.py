@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTabWidget, QVBoxLayout
 
 from reverie.errors import MendableError
 from reverie.ui.columns import scrolled
+from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel
 from reverie.ui.memory.bars import MessageBar
@@ -82,7 +83,7 @@ class SettingsDialog(QDialog):
         self.ok, self.apply = self.buttons.button(kinds.Ok), self.buttons.button(kinds.Apply)
         self.ok.clicked.connect(self._on_ok)
         self.apply.clicked.connect(self._on_apply)
-        self.buttons.rejected.connect(self.reject)
+        self.buttons.rejected.connect(self.discard)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         outer.setSpacing(GAP)
@@ -218,6 +219,21 @@ class SettingsDialog(QDialog):
         self.search.clear()
         self.engine.choose(name)
         self.pages.setCurrentIndex(0)
+
+    def reject(self) -> None:
+        """Escape and the window's own close button: nothing that was typed is thrown away unasked."""
+        answer = ask_unsaved(self, []) if self._dirty else "discard"
+        if answer == "discard":
+            self.discard()
+        elif answer == "save" and self.problem:
+            self.message.say(self.problem)
+        elif answer == "save":
+            self._on_ok()
+
+    @Slot()
+    def discard(self) -> None:
+        """Close without saving; what Cancel does."""
+        super().reject()
 
     @Slot()
     def _on_ok(self) -> None:

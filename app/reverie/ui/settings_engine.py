@@ -95,6 +95,7 @@ class EnginePage(SettingsPage):
         self.loss = number(0, 100, self.tr("Largest loss of a scope's lines, in percent"), self.tr(" %"))
         self.time = number(1, 3600, self.tr("Time limit of a run, in seconds"), self.tr(" s"))
         self._testing = False
+        self._had_focus = False
         self._lay_out()
         self.auto.setChecked(True)
         for choice in (self.auto, self.rules, self.model):
@@ -197,20 +198,26 @@ class EnginePage(SettingsPage):
     def testing(self, name: str) -> None:
         """A test of this model is under way."""
         self._testing = True
+        self._had_focus = self.test_button.hasFocus()
         self.results.say([("", self.tr("Asking {model}…").format(model=name))])
         self._judge()
 
     def tested(self, lines: Sequence[ProbeLine]) -> None:
         """What each step of the test said."""
-        self._testing = False
-        self.results.say([(line.state, line.sentence) for line in lines])
-        self._judge()
+        self._end_test([(line.state, line.sentence) for line in lines])
 
     def test_failed(self, sentence: str) -> None:
         """The test could not be made."""
+        self._end_test([("fail", sentence)])
+
+    def _end_test(self, lines: Sequence[tuple[str, str]]) -> None:
         self._testing = False
-        self.results.say([("fail", sentence)])
+        self.results.say(lines)
         self._judge()
+        if self._had_focus:
+            # Qt moved the focus to the next field when the button was disabled.
+            self.test_button.setFocus()
+            self._had_focus = False
 
     @Slot()
     def _on_test(self) -> None:

@@ -23,7 +23,9 @@ class NotesPage(ModelPage):
         self.what = WrapLabel(
             self.tr(
                 "While a session of Claude Code grows, its notes are updated: only after enough growth, and "
-                "then at so many tool calls or at the end of an answer. Updates can be reviewed and undone."
+                "then at so many tool calls or at the end of an answer. Updates can be reviewed and undone. "
+                "They are for you: Claude Code of today does not read them, and deletes them with their "
+                "transcript."
             )
         )
         self.start = number(1, MOST_TOKENS, self.tr("Tokens of a session at which notes begin"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
@@ -237,8 +238,12 @@ class ProvidersPage(SettingsPage):
         self.changed.emit()
 
     def saved(self) -> None:
-        """What was edited is on disk now; the next `show_models` brings the addresses."""
-        self._addresses = {}
+        """What was edited is on disk now."""
+        self._providers = {
+            name: replace(provider, base_url=self._addresses.get(name, provider.base_url))
+            for name, provider in self._providers.items()
+        }
+        self._added.clear()
         self._kept = {
             name: {**self._kept.get(name, {}), **self._edits.get(name, {})}
             for name in {*self._kept, *self._edits}

@@ -33,7 +33,9 @@ HELP: dict[str, str] = {
     "dream.time_limit_s": _("A consolidation that takes longer is stopped, and changes nothing."),
     "dream.max_loss_percent": _("A run that would lose more of a scope's lines waits for your review."),
     "history.pack_after": _("The history is packed once it has so many loose objects."),
-    "providers.*.wire": _("What the service speaks: chat completions of OpenAI, or messages of Anthropic."),
+    "providers.*.wire": _(
+        "What the service speaks: chat completions or responses of OpenAI, or messages of Anthropic."
+    ),
     "providers.*.base_url": _("Where the service is, up to where the path of its interface begins."),
     "providers.*.headers": _("Sent with every request. Values are secret: they are kept, and never shown."),
     "providers.*.key_env": _("The environment variable that holds the key; empty: the usual one."),
@@ -120,6 +122,7 @@ _CHOICES: dict[tuple[str, str], str] = {
     ("watch.polling", "never"): _("Never"),
     ("providers.*.wire", ""): _("As known for this service"),
     ("providers.*.wire", "openai"): _("OpenAI's chat completions"),
+    ("providers.*.wire", "openai-responses"): _("OpenAI's responses"),
     ("providers.*.wire", "anthropic"): _("Anthropic's messages"),
 }
 

@@ -13,6 +13,11 @@ import unicodedata
 _HARMLESS = frozenset("\u200c\u200d")
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _KIB = 1024
+LONGEST_LINE = 10_000
+"""Characters of a line that a widget may be given: breaking a line without a space takes time that grows with
+the square of its length, on the GUI thread."""
+LONGEST_SENTENCE = 5_000
+_LONGEST_TIP = 2_000
 
 
 def visible(text: str) -> str:
@@ -29,11 +34,27 @@ def visible_lines(text: str) -> str:
     return "\n".join("\t".join(visible(cell) for cell in line.split("\t")) for line in text.splitlines())
 
 
+def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
+    """`text`, of which nobody reads more than the first `most` characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def lines_shortened(text: str, most: int = LONGEST_LINE) -> str:
+    """`text` with each line (breaks `\\n`) cut after `most` characters."""
+    if len(text) <= most:
+        return text
+    return "\n".join(shortened(line, most) for line in text.split("\n"))
+
+
 def as_tooltip(*lines: str) -> str:
     """Plain lines as a tool tip that wraps and that Qt cannot read as markup of their own."""
     import html  # late: no name is painted with it
 
-    shown = "<br>".join(html.escape(visible_lines(line)).replace("\n", "<br>") for line in lines if line)
+    shown = "<br>".join(
+        html.escape(visible_lines(shortened(line, _LONGEST_TIP))).replace("\n", "<br>")
+        for line in lines
+        if line
+    )
     return f"<qt>{shown}</qt>" if shown else ""
 
 

@@ -270,7 +270,7 @@ class Guide:
             self._picture("9-settings", control.dialog)
             control.dialog.pages.setCurrentIndex(1)
             self._picture("10-models", control.dialog)
-            control.dialog.reject()
+            control.dialog.discard()
 
     def _consent(self) -> None:
         from reverie.ui.tour_runs import show_consent

@@ -18,7 +18,9 @@ class Window:
 
 class Beginning(NamedTuple):
     """What to open first. Without homes: those that are found; with `and_found` those as well. `demo` is
-    where the demo copy may be put. `helper`: heavy work is done by a process of its own."""
+    where the demo copy may be put. `helper`: heavy work is done by a process of its own. `asking`: a person
+    is there to answer a question; without one, a moved home is opened as a new one. `project`: the path of
+    the project to select where no workspace is named."""
 
     homes: tuple[Path, ...] = ()
     workspace: str = ""
@@ -27,3 +29,5 @@ class Beginning(NamedTuple):
     and_found: bool = False
     watching: bool = True
     helper: bool = False
+    asking: bool = True
+    project: str = ""

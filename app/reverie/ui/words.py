@@ -137,6 +137,8 @@ def key_source(source: str) -> str:
         "keyring": tr("in the keyring"),
         "none needed": tr("none needed"),
         "missing": tr("missing"),
+        "locked": tr("the keyring is locked"),
+        "not answering": tr("the keyring does not answer"),
     }.get(source, visible(source))
 
 

@@ -25,6 +25,8 @@ Gate = Literal[
     "in-flight",
     "not-due",
     "no-target",
+    "unknown-layout",
+    "not-in-use",
     "model-unavailable",
     "error",
 ]

@@ -24,6 +24,7 @@ from reverie.files.sidecar import Sidecar
 from reverie.homes.agents import WriterPlace, WriterWishes
 from reverie.homes.listing import Workspace
 from reverie.homes.scopes import ScopeContext
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.dependencies import RunDependencies
 from reverie.transcripts.tail import TailEvent, TailPosition, TranscriptTail, newest_rows
@@ -208,6 +209,9 @@ class WriterService:
             )
             return Standing(workspace, interval, "unknown-workspace", text), None
         context = home.context(workspace_id=workspace_id)
+        refusal = self._parts.run.guard.refusal_of(context)
+        if refusal is not None:
+            return Standing(workspace, interval, refusal.reason, str(ReadOnlyStore(refusal))), None
         try:
             target = target_of(home, context, place, settings.target)
         except MendableError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import keyring
@@ -11,7 +12,10 @@ from keyring.backend import KeyringBackend
 from keyring.backends import fail
 
 from helpers.asking import KEY, MemoryKeys
-from reverie.agent.keys import SystemKeys, find_key
+from reverie.agent import keys as keys_module
+from reverie.agent.catalogue import Catalogue
+from reverie.agent.keys import SystemKeys, find_key, never_unlock
+from reverie.agent.provider import ProviderError
 from reverie.errors import MendableError
 
 
@@ -110,3 +114,70 @@ def test_the_environment_comes_before_the_keyring_and_empty_is_none() -> None:
     keys.delete("openai")
     assert find() == (None, "missing")
     assert find_key("ollama", (), needed=False, env={}, keys=keys) == (None, "none needed")
+
+
+class Prompting(Ring):
+    """A locked keyring whose prompt nobody answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+        self.over = threading.Event()
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.asked += 1
+        self.over.wait(30)
+        return super().get_password(service, username)
+
+
+@pytest.fixture
+def prompting(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> Iterator[Prompting]:
+    mine = Prompting()
+    keyring.set_keyring(mine)
+    monkeypatch.setattr(keys_module, "ASK_S", 0.1)
+    monkeypatch.setattr(keys_module, "_RING", keys_module._Ring())
+    yield mine
+    mine.over.set()
+    for thread in threading.enumerate():
+        if thread.name == "reverie-ask":
+            thread.join(30)
+
+
+def test_a_keyring_that_nobody_unlocks_is_given_up_and_not_asked_for_every_service(
+    prompting: Prompting,
+) -> None:
+    keys = SystemKeys()
+    assert find_key("openai", (), needed=True, env={}, keys=keys) == (None, "not answering")
+    assert find_key("anthropic", (), needed=True, env={}, keys=keys) == (None, "not answering")
+    assert find_key("ollama", (), needed=False, env={}, keys=keys) == (None, "none needed")
+    assert prompting.asked == 1
+
+
+def test_where_nobody_may_be_there_a_locked_keyring_is_not_unlocked(
+    prompting: Prompting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys_module, "_is_locked", lambda _ring: True)
+    never_unlock()
+    assert find_key("openai", (), needed=True, env={}, keys=SystemKeys()) == (None, "locked")
+    assert prompting.asked == 0
+
+
+def test_a_locked_keyring_is_said_to_be_locked(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys_module, "_RING", keys_module._Ring())
+    ring.trouble = keyring.errors.KeyringLocked("the prompt was dismissed")
+    with pytest.raises(ProviderError) as caught:
+        Catalogue({}, {}, SystemKeys()).provider("openai:gpt-5")
+    assert caught.value.cause == "The keyring is locked."
+    assert "Unlock the keyring" in caught.value.next_step
+    assert "OPENAI_API_KEY" in caught.value.next_step
+
+
+def test_once_a_person_stored_a_key_it_is_asked_again(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys_module, "_RING", keys_module._Ring())
+    keys = SystemKeys()
+    ring.trouble = keyring.errors.KeyringLocked("locked")
+    assert (keys.get("openai"), keys.trouble) == (None, "locked")
+    ring.trouble = None
+    assert keys.get("openai") is None, "not asked again so soon"
+    keys.set("openai", KEY)
+    assert (keys.get("openai"), keys.trouble) == (KEY, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import email.utils
 import logging
+import re
 import time
 from typing import Literal
 
@@ -16,6 +17,8 @@ from reverie.agent.messages import UserMessage
 from reverie.agent.provider import ProviderError, StreamProgress
 from reverie.agent.sse import Event, EventParser
 from reverie.agent.transport import origin, refusal_words, retry_after, stays_here
+from reverie.text import secret_shapes
+from reverie.text.redact_check import failed_checks
 
 
 @pytest.fixture(autouse=True)
@@ -249,3 +252,26 @@ def test_an_event_without_its_last_line_end_comes_with_the_end() -> None:
     assert parser.feed(b"data: a\r") == []
     assert parser.feed(b"\ndata: \xff") == []
     assert parser.close() == [Event("", "a\n�")]
+
+
+def test_nothing_is_sent_while_redaction_fails_its_own_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern that finds nothing any more: as a broken `re`, or a wrong edit, would leave it."""
+    with ModelServer([Reply(text="ok"), Reply(text="ok")]) as server:
+        failed_checks.cache_clear()
+        with monkeypatch.context() as broken:
+            broken.setattr(secret_shapes, "_USER_INFO", re.compile(r"(?!)"))
+            try:
+                for _attempt in range(2):
+                    with pytest.raises(ProviderError) as caught:
+                        ask(provider_of(server, max_retries=3))
+                    error = caught.value
+                    assert (error.fault, bool(error.title), bool(error.next_step)) == (
+                        "redaction",
+                        True,
+                        True,
+                    )
+                    assert "a password in an address" in error.cause
+                assert (server.requests, server.connections) == ([], 0)
+            finally:
+                failed_checks.cache_clear()
+        assert ask(provider_of(server)).message.text == "ok"

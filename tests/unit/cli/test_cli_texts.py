@@ -15,6 +15,8 @@ from reverie.cli.tree_text import tree_lines
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.dream.coverage import Status
 from reverie.errors import Ambiguous, Unavailable
+from reverie.homes.agents import StatusLine
+from reverie.homes.scopes import Scope
 
 
 def status(**changes: Any) -> Status:
@@ -41,6 +43,18 @@ def test_the_status_has_a_line_a_scope_and_never_only_where_there_could_have_bee
     assert project == "Project: never"
     assert whole.startswith("Global: 3 h ago")
     assert "never" not in list(status_lines(status(project_available=False), now=NOW))[1]
+
+
+def test_the_status_leaves_out_scopes_that_the_agent_does_not_have() -> None:
+    lines = list(status_lines(status(), without=(Scope.WORKSPACE, Scope.PROJECT), now=NOW))
+    assert [line.partition(":")[0] for line in lines] == ["Global"]
+
+
+def test_beside_the_agents_own_consolidation_a_scope_is_never_consolidated_by_reverie() -> None:
+    agent = StatusLine(Scope.GLOBAL, "Codex consolidation", "Done.")
+    lines = list(status_lines(status(global_record=None), (agent,), now=NOW))
+    assert "Global: never by Reverie" in lines
+    assert "Project: never by Reverie" in lines
 
 
 def test_a_harvest_has_its_own_line_with_its_error() -> None:

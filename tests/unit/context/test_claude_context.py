@@ -48,7 +48,7 @@ def test_a_short_index_is_loaded_whole(maker: ClaudeHomeMaker) -> None:
         ("a.md", "in", "line"),
         ("b.md", "out", "unlisted"),
     ]
-    assert (part.text, part.cut_line, part.notes) == ("- [A](a.md)\n", None, ())
+    assert (part.text, part.cut_line, part.notes) == ("- [A](a.md)", None, ())
     assert snapshot(maker.root) == before
 
 
@@ -73,8 +73,25 @@ def test_the_cut_line_is_where_reading_stops(
 
 def test_no_index_is_said(maker: ClaudeHomeMaker) -> None:
     part = part_of(view_of(maker, a_project(maker, None)), "index-file")
-    assert (part.entries[0].reason, part.text) == ("missing", "")
+    assert (part.entries[0].reason, part.text) == ("made-new", ""), "the agent makes one of the memories"
     assert not part.entries[0].is_memory
+    empty = maker.repository("empty")
+    maker.memory(empty, {".keep": ""})
+    maker.session(empty, 2)
+    assert part_of(view_of(maker, empty), "index-file").entries[0].reason == "missing"
+
+
+def test_a_variable_that_keeps_everything_from_being_loaded_is_said_of_each_part(
+    maker: ClaudeHomeMaker,
+) -> None:
+    project = a_project(maker, "- [A](a.md)\n")
+    (project / "CLAUDE.md").write_text("text")
+    view = view_of(maker, project, {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"})
+    assert [(part.key, part.notes[-1]) for part in view.parts] == [
+        ("instructions", "loads-nothing"),
+        ("index-file", "loads-nothing"),
+    ]
+    assert part_of(view_of(maker, project), "instructions").notes == ("one-after-another",)
 
 
 def test_switched_off_memory_is_said(maker: ClaudeHomeMaker) -> None:
@@ -100,11 +117,11 @@ def test_instructions_stand_in_the_order_of_loading(maker: ClaudeHomeMaker) -> N
     project = a_project(maker, "")
     maker.file("CLAUDE.md", "user\n")
     maker.file("agent-memory/reviewer/MEMORY.md", "of a sub-agent\n")
-    (project / "CLAUDE.md").write_text("project <!-- hidden\n -->end\n")
-    (project / "CLAUDE.local.md").write_text("\n")
+    (project / "CLAUDE.md").write_text("---\nx: y\n---\nproject <!-- stays -->\n<!-- hidden\n -->\nend\n")
+    (project / "CLAUDE.local.md").write_text("<!-- nothing -->\n")
+    (project / "AGENTS.md").write_text("for other agents\n")
     rules = project / ".claude" / "rules"
     rules.mkdir(parents=True)
-    (rules / "all.md").write_text("for all\n")
     (rules / "some.md").write_text("---\npaths: [a/**]\n---\nfor some\n")
     (project / ".claude" / "agent-memory" / "r").mkdir(parents=True)
     (project / ".claude" / "agent-memory" / "r" / "MEMORY.md").write_text("of a sub-agent\n")
@@ -112,9 +129,24 @@ def test_instructions_stand_in_the_order_of_loading(maker: ClaudeHomeMaker) -> N
     assert [(entry.path, entry.reason) for entry in part.entries] == [
         ("CLAUDE.md", "loaded"),
         ("CLAUDE.md", "loaded"),
-        (".claude/rules/all.md", "loaded"),
         (".claude/rules/some.md", "on-demand"),
+        ("AGENTS.md", "replaced"),
         ("CLAUDE.local.md", "empty"),
         (".claude/agent-memory/r/MEMORY.md", "elsewhere"),
     ]
-    assert part.text == "user\n\nproject end\n\nfor all\n"
+    assert [entry.text for entry in part.loaded] == ["user", "project <!-- stays -->\nend"]
+    assert part.text == "user\n\nproject <!-- stays -->\nend"
+
+
+def test_what_a_setting_excludes_and_what_waits_for_approval_is_listed_and_not_opened(
+    maker: ClaudeHomeMaker, tmp_path: Path
+) -> None:
+    project = a_project(maker, "")
+    maker.file("settings.json", '{"claudeMdExcludes": ["**/CLAUDE.local.md"]}')
+    (project / "CLAUDE.md").write_text(f"See @{tmp_path}/outside.md\n")
+    (project / "CLAUDE.local.md").write_text("mine\n")
+    (tmp_path / "outside.md").write_text("x" * 10)
+    part = part_of(view_of(maker, project), "instructions")
+    assert [(entry.reason, entry.size) for entry in part.entries[1:]] == [("approval", 0), ("excluded", 0)]
+    assert "mine" not in part.text
+    assert "xxx" not in part.text

@@ -65,7 +65,7 @@ def test_in_the_hot_set_and_in_the_index_of_mux(tmp_path: Path) -> None:
     assert kinds(hot) == {"a.md": {"instruction"}, "d.md": {"secret"}}, "what is cut off is not told"
     assert lines_of(hot) == [ORDER, f"two {KEY}"]
     assert kinds(index) == {"b.md": {"instruction"}}, "of the others only the path is told"
-    assert lines_of(index) == [f"- /memories/global/b.md: {ORDER}"]
+    assert lines_of(index) == [f'- /memories/global/b.md — "{ORDER}"']
 
 
 def test_what_is_typed_is_marked_before_it_is_saved(tmp_path: Path) -> None:

@@ -359,10 +359,10 @@ def test_the_index_is_in_the_agents_order_with_escaped_descriptions(tmp_path: Pa
     index = part_of(view_of(mux_home(tmp_path / "home", files), tmp_path), "index")
     assert index.text.split("\n") == [
         "- /memories/global/a.md",
-        "- /memories/global/b.md: a &lt;b&gt; &amp; &quot;c&quot;",
-        f"- /memories/project/a.md: {'d' * 200}…",
+        '- /memories/global/b.md — "a &lt;b&gt; &amp; &quot;c&quot;"',
+        f'- /memories/project/a.md — "{"d" * 200}…"',
         "- /memories/project/bad.md",
-        "- /memories/workspace/a.md: of the workspace",
+        '- /memories/workspace/a.md — "of the workspace"',
     ]
 
 
@@ -397,7 +397,7 @@ def test_an_unsaved_text_counts_at_once(tmp_path: Path) -> None:
     view = assemble(facts, NOW, {"/memories/global/a.md": draft})
     assert part_of(view, "hot-set").loaded[0].state == "cut"
     assert part_of(view, "hot-set").gauges[0].used == ITEM
-    assert part_of(view, "index").text.startswith("- /memories/global/a.md: new\n")
+    assert part_of(view, "index").text.startswith('- /memories/global/a.md — "new"\n')
     # Taken back, it is as if it had never been.
     assert assemble(facts, NOW) == assemble(replace(facts, memo={}), NOW)
     assert part_of(assemble(facts, NOW), "index").text.startswith("- /memories/global/a.md\n")

@@ -6,6 +6,7 @@ Each starts from a workspace in which everything works and breaks it in one plac
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -361,8 +362,10 @@ def test_an_agent_without_a_memory_writer_is_not_asked_for_its_gates(tmp_path: P
     maker.everything()
     parts = open_parts(maker.store, Profile.under(tmp_path / "profile"), Time())
     findings = examine(parts, parts.home.context(project_path=str(maker.project)), now=NOW)
-    assert findings[0].state == "pass"
-    assert "no memory writer" in findings[0].evidence
+    layout, writer = findings[:2]
+    assert (layout.check, layout.state) == ("known-layout", "pass")
+    assert writer.state == "pass"
+    assert "no memory writer" in writer.evidence
     assert [finding.check for finding in findings if finding.state == "fail"] == []
     assert {"watcher", "dream-switch"} <= {finding.check for finding in findings}
     assert not {"transcript", "state-file", "memory-file"} & {finding.check for finding in findings}
@@ -390,7 +393,8 @@ def test_json_has_the_stable_shape(patient: Patient) -> None:
     patient.set(enabled=False)
     shown: list[dict[str, Any]] = [finding.as_json() for finding in patient.findings().values()]
     assert all(set(item) == {"check", "state", "evidence", "fix"} for item in shown)
-    assert shown[0]["fix"] == "Switch the memory writer on"
+    assert shown[0]["check"] == "known-layout"
+    assert shown[1]["fix"] == "Switch the memory writer on"
     assert len({item["check"] for item in shown}) == len(shown)
 
 
@@ -441,3 +445,31 @@ def test_one_broken_thing_never_hides_the_others(
     assert any(finding.state != "pass" for finding in findings.values()) or name == "dump"
     if name == "leases" and place is _as_directory:
         assert "list of running jobs cannot be used" in findings["services"].evidence
+
+
+def test_a_writer_that_this_agent_does_not_need_is_off_and_no_cause(patient: Patient) -> None:
+    config = patient.home / "config.json"
+    data = json.loads(config.read_text())
+    patient.set(enabled=False)
+    assert patient.findings()["feature"].state == "fail"  # this version has a writer
+    for sign in ("taskSettings", "agentAiDefaults"):
+        data.pop(sign, None)
+    config.write_text(json.dumps(data))
+    shutil.rmtree(patient.home / "debug_obj", ignore_errors=True)
+    findings = patient.findings()
+    assert findings["feature"].state == "off"
+    assert findings["feature"].fix is not None
+    assert not {"transcript", "state-file", "memory-file", "target"} & set(findings)
+    assert first_cause(findings.values()) is None
+    findings["feature"].fix.apply()
+    assert patient.findings()["target"].state == "warn"
+
+
+def test_background_runs_that_nobody_turned_on_are_off_and_no_cause(patient: Patient) -> None:
+    patient.settings_file.unlink()
+    found = patient.findings()["dream-switch"]
+    assert (found.state, found.fix is not None) == ("off", True)
+    assert first_cause([found]) is None
+    assert found.fix is not None
+    found.fix.apply()
+    assert patient.findings()["dream-switch"].state == "pass"

@@ -53,6 +53,40 @@ def test_status_of_the_sample_home_is_what_its_sidecar_says(sidecar: Path) -> No
     assert status.project_available
 
 
+def test_a_record_that_the_agent_overwrote_in_the_same_instant_is_saved_again(tmp_path: Path) -> None:
+    path = tmp_path / "coverage.json"
+    path.write_text(json.dumps({"workspaces": {"old": a_record(1)}, "projects": {}}))
+    coverage, before, waits = log(path), path.read_bytes(), list[float]()
+    coverage.save(a_record(5), workspace_id="w", project_path="/p")
+    path.write_bytes(before)
+    coverage.look_again(waits.append)
+    assert 0 < sum(waits) <= 1
+    found = coverage.load()
+    assert (found.workspaces["w"], found.projects["/p"]) == (a_record(5), a_record(5))
+    assert "old" in found.workspaces
+    coverage.save(a_record(6), workspace_id="w", project_path="/p")
+    newer = {"workspaces": {"w": a_record(7)}, "projects": {"/p": a_record(7)}}
+    path.write_text(json.dumps(newer))
+    coverage.look_again(lambda _seconds: None)
+    assert json.loads(path.read_bytes()) == newer
+    path.write_bytes(before)
+    coverage.look_again(lambda _seconds: None)
+    assert path.read_bytes() == before
+
+
+def test_the_status_goes_by_the_project_that_consolidations_are_recorded_for(tmp_path: Path) -> None:
+    path = tmp_path / "coverage.json"
+    path.write_text(json.dumps({"projects": {"_scratch": a_record(3), "/scratch/w": a_record(9)}}))
+    chat = ScopeContext("w", "/scratch/w", dreams_as="_scratch")
+    assert status_of(log(path).load(), chat, now=10).project_record == a_record(3)
+    none = status_of(log(path).load(), ScopeContext("w", "/scratch/w", dreams_as=""), now=10)
+    assert (none.project_record, none.project_available) == (None, False)
+    assert chat.for_dreams() == chat
+    assert ScopeContext("w", "/p", dreams_as="").for_dreams() == ScopeContext(
+        "w", None, ProjectGap.MULTI_PROJECT
+    )
+
+
 def test_project_coverage_is_never_inferred_from_workspaces(tmp_path: Path) -> None:
     sidecar = copy_sample("mux-home-legacy", tmp_path) / "memory-consolidation.json"
     status = status_of(

@@ -48,8 +48,14 @@ def test_what_is_written_is_what_the_agents_loader_accepts() -> None:
         "previousBoundaryHistorySequence": 7,
         "compactionRequestMessageId": "user-1",
     }
-    bare = pending("w", Boundary("s", 1, 1), None, now=NOW)["completionMetadata"]
-    assert set(bare) == {"workspaceId", "summaryMessageId", "summaryHistorySequence", "compactionEpoch"}
+    # Without the request's message the agent refuses the metadata, and the record with it.
+    bare = pending("w", Boundary("s", 1, 1), None, now=NOW)
+    assert "completionMetadata" not in bare
+    assert is_harvest(bare)
+    partial = {**started["completionMetadata"]}
+    del partial["compactionRequestMessageId"]
+    assert not is_harvest({**started, "completionMetadata": partial})
+    assert not is_harvest({**started, "completionMetadata": {**partial, "compactionRequestMessageId": 7}})
     usage = {"inputTokens": 3, "outputTokens": 4}
     done = completed(started, now=NOW, accepted=2, skipped=1, usage=usage)
     assert (done["acceptedCandidates"], done["skippedCandidates"], done["usage"]) == (2, 1, usage)
@@ -153,6 +159,15 @@ def test_what_is_pending_for_good_is_written_down_as_failed(log: HarvestLog) -> 
     assert found is not None
     assert found["status"] == "failed"
     assert "stale pending" in found["error"]
+
+
+def test_the_recorded_error_of_what_is_pending_for_good_is_kept(log: HarvestLog) -> None:
+    stale = {**record("pending", attempts=3, started=NOW - 6 * MINUTE), "error": "The model is gone."}
+    log.save("w", stale)
+    log.give_up("w", stale)
+    found = log.record("w", "summary-1")
+    assert found is not None
+    assert (found["status"], found["error"]) == ("failed", "The model is gone.")
 
 
 def test_what_may_still_come_to_its_end_is_not_given_up(log: HarvestLog) -> None:

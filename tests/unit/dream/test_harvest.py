@@ -342,7 +342,7 @@ def test_one_that_is_stale_for_good_is_written_down_as_failed(parts: HomeParts, 
     time.now += 5 * MINUTE + 1
     assert harvest(parts).reason == "attempts-used-up"
     assert record(parts)["status"] == "failed"
-    assert "stale pending" in record(parts)["error"]
+    assert record(parts)["error"] == "The model does not answer"
 
 
 def test_an_inbox_that_somebody_writes_meanwhile_is_not_overwritten(

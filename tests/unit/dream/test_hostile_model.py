@@ -33,6 +33,7 @@ from reverie.agent.provider import ModelRequest, ProviderError, StreamProgress
 from reverie.agent.tools import FunctionTool, ToolOutcome
 from reverie.agent.vault import Vault
 from reverie.dream.overlay import DreamOverlay
+from reverie.errors import StoreError
 from reverie.memory.commands import MUTATING, normalise, paths_of
 from reverie.memory.paths import parse_memory_path, rel_problem
 from reverie.runs.guard import DRY_RUN_NOTE, Guard
@@ -177,7 +178,7 @@ class Witness:
     def __call__(self, arguments: Mapping[str, Any]) -> ToolOutcome:
         remaining = self.guard.remaining
         answer = self.guard.execute(arguments)
-        if arguments.get("command") in MUTATING:
+        if arguments.get("command") in MUTATING and _is_well_formed(arguments):
             self.refused += self.guard.remaining == remaining
             # Of what the rails refuse, the guard keeps the first hundred.
             if self.guard.remaining < remaining or self.refused <= 100:
@@ -189,6 +190,15 @@ class Witness:
     def tool(self) -> FunctionTool:
         fields = frozenset({"file_text", "content", "old_str", "new_str", "insert_text"})
         return FunctionTool(ToolSpec("memory", "The memories.", SCHEMA), self, restored=fields)
+
+
+def _is_well_formed(arguments: Mapping[str, Any]) -> bool:
+    """Whether a call names its place and has fields of the right types; others are no changes."""
+    try:
+        paths = paths_of(normalise(arguments))
+    except StoreError:
+        return False
+    return len(paths) == (2 if arguments["command"] == "rename" else 1)
 
 
 @pytest.fixture(scope="module")

@@ -126,21 +126,30 @@ def test_the_dream_after_a_harvest_does_not_wait_for_the_debounce(parts: HomePar
     assert [dream.outcome for dream in result.dreams] != ["skipped"]
 
 
-def test_a_compaction_harvested_already_starts_no_dream(parts: HomeParts) -> None:
+def test_a_compaction_harvested_already_is_dreamed_about_all_the_same(parts: HomeParts) -> None:
     triggers(parts).on_compaction(ACME)
     result = triggers(parts).on_compaction(ACME)
     assert [harvest.reason for harvest in result.harvests] == ["harvested"]
+    assert [dream.succeeded for dream in result.dreams] == [True]
+    assert result.harvests[0].summary in result.text
+    assert result.dreams[0].summary in result.text
+
+
+def test_a_workspace_without_a_compaction_starts_no_dream(parts: HomeParts) -> None:
+    result = triggers(parts).on_compaction(PIPELINE)
+    assert [harvest.reason for harvest in result.harvests] == ["no-compaction"]
     assert result.dreams == ()
 
 
-def test_a_failed_harvest_starts_no_dream(parts: HomeParts) -> None:
+def test_a_failed_harvest_starts_a_dream_all_the_same(parts: HomeParts) -> None:
     class Failing(RulesExtractor):
         async def extract(self, chunk: object, *, limits: Limits) -> tuple[()]:
             raise StoreError("No answer.")
 
     result = triggers(parts, extractor_for=lambda _context: Failing()).on_compaction(ACME)
     assert [harvest.outcome for harvest in result.harvests] == ["failed"]
-    assert result.dreams == ()
+    assert [dream.succeeded for dream in result.dreams] == [True]
+    assert result.text == f"{result.harvests[0].summary} {result.dreams[0].summary}"
 
 
 def test_a_workspace_archived_during_its_harvest_gets_the_final_pass(parts: HomeParts) -> None:
@@ -172,7 +181,8 @@ def test_an_archive_waits_for_the_run_at_work_and_then_runs(parts: HomeParts) ->
         return False
 
     result = triggers(parts, wait=wait).on_archived(PIPELINE)
-    assert len(waits) == 3
+    # The last wait is for the look after the save.
+    assert len(waits) == 4
     assert [dream.outcome for dream in result.dreams] == ["unchanged"] or result.dreams[0].succeeded
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -298,3 +301,42 @@ def test_a_derived_file_that_the_agent_holds_does_not_hold_up_its_hook(
 def test_the_fingerprint_of_a_crash_without_frames_is_that_of_all_such(maker: LokiMaker) -> None:
     maker.crash(1_000)
     assert f"fp={FINGERPRINT[:12]}" in stored(recorded(maker))["errors_encountered"][0]["message"]
+
+
+def test_a_phase_is_stored_in_upper_case_as_by_the_agent(maker: LokiMaker) -> None:
+    done = recorded(maker, phase="iteration")
+    assert done.path is not None
+    assert json.loads(done.path.read_text())["context"]["phase"] == "ITERATION"
+
+
+@pytest.mark.parametrize(
+    "linked", [".loki", ".loki/memory", ".loki/memory/episodic", ".loki/memory/episodic/DAY", ".loki/crash"]
+)
+def test_nothing_is_written_through_a_linked_folder(maker: LokiMaker, tmp_path: Path, linked: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "index.json").write_text('{"name": "my-web-app"}')
+    (outside / "memory").mkdir()
+    day = f"{datetime.fromtimestamp(NOON / 1000, UTC):%Y-%m-%d}"
+    link = maker.project / linked.replace("DAY", day)
+    if link.is_dir():
+        shutil.rmtree(link)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside, target_is_directory=True)
+    before = snapshot(outside)
+    places = places_of(maker.project, maker.project.parent)
+    captured = partial(capture, maker.project, {"error_class": "MemoryError"}, places, NOON)
+    act = captured if linked == ".loki/crash" else partial(recorded, maker)
+    with pytest.raises(MendableError) as refused:
+        act()
+    assert refused.value.reason == "escape"
+    assert snapshot(outside) == before
+
+
+def test_a_memory_that_the_environment_names_may_be_a_link(maker: LokiMaker, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "named").symlink_to(tmp_path / "real", target_is_directory=True)
+    done = recorded(maker, {"LOKI_MEMORY_BASE_PATH": str(tmp_path / "named")})
+    assert done.path is not None
+    assert done.path.resolve().is_relative_to(tmp_path / "real")
+    assert not done.problems

@@ -278,3 +278,9 @@ def test_nothing_survives_in_odd_company(seed: int, prose: list[str]) -> None:
 def test_the_worst_texts_come_to_an_end(unit: str) -> None:
     text = unit * (60_000 // len(unit))
     redact_text(text, PLACES)  # a rule that starts over inside what it consumed would take minutes
+
+
+def test_the_address_of_a_network_card_counts_as_one_of_the_network() -> None:
+    text, count = redact_text("eth0 00:1B:44:11:3a:b7 up, de-ad-be-ef-00-01 down, 1:2:3", Places("", "", ()))
+    assert text == "eth0 [REDACTED:IP] up, [REDACTED:IP] down, 1:2:3"
+    assert count == 2

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable
+from reverie.files import atomic as atomic_module
 from reverie.files import directory as directory_module
 from reverie.files.atomic import (
     atomic_write,
@@ -133,6 +137,60 @@ def test_root_leaves_a_file_to_its_owner(tmp_path: Path) -> None:
     atomic_write(tmp_path / "theirs", b"x")
     status = (tmp_path / "theirs").stat()
     assert (status.st_uid, status.st_gid) == (1234, 4321)
+
+
+_AS_MEMBER = """
+import ast, os, sys
+from pathlib import Path
+from helpers.ordinary_user import give_up_power
+from reverie.errors import MendableError
+from reverie.files.atomic import atomic_write
+os.umask(0o077)
+os.setgroups(ast.literal_eval(sys.argv[2]))
+give_up_power()
+try:
+    atomic_write(Path(sys.argv[1]), b"new")
+except MendableError as error:
+    print(error.reason)
+"""
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or os.geteuid() != 0, reason="only root can make files of others"
+)
+@pytest.mark.parametrize(
+    ("owner", "mode", "groups", "after"),
+    [
+        ((54321, 54322), 0o660, [54322], (0, 54322)),
+        ((54321, 54322), 0o666, [], (0, 0)),
+        ((0, 54322), 0o644, [], (0, 0)),
+        ((0, 54322), 0o640, [54322], (0, 54322)),
+        ((0, 54322), 0o640, [], None),
+        ((0, 54322), 0o664, [], None),
+        ((54321, 54322), 0o640, [54322], None),
+        ((54321, 54322), 0o644, [54322], None),
+    ],
+)
+def test_a_shared_file_keeps_its_group_or_stays_as_it_is(
+    tmp_path: Path, owner: tuple[int, int], mode: int, groups: list[int], after: tuple[int, int] | None
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    os.chown(path, *owner)
+    done = subprocess.run(
+        [sys.executable, "-c", _AS_MEMBER, str(path), str(groups)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    status = path.stat()
+    assert done.stdout.split() == (["owner"] if after is None else [])
+    assert path.read_bytes() == (b"old" if after is None else b"new")
+    assert (status.st_uid, status.st_gid) == (after or owner)
+    assert stat.S_IMODE(status.st_mode) == mode
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_hook_that_raises_leaves_everything_as_it_was(tmp_path: Path) -> None:
@@ -409,3 +467,90 @@ def test_a_mark_is_made_once_and_for_its_owner(tmp_path: Path) -> None:
 def test_a_mark_without_a_directory_is_told(tmp_path: Path) -> None:
     with pytest.raises(MendableError, match="mark"):
         make_mark(tmp_path / "missing" / "mark")
+
+
+def _replaced_as_seen(directory: Directory, name: str, data: bytes) -> None:
+    """Replace a file by what it holds and `data`, as an editor does that looks again after a conflict."""
+    while True:
+        seen = directory.read(name)
+
+        def check(current: bytes | None, seen: bytes = seen) -> None:
+            if current != seen:
+                raise Conflict("it changed")
+
+        with contextlib.suppress(Conflict):
+            replace_file(directory, name, seen + data, check=check)
+            return
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has leases")
+def test_a_save_waits_for_a_program_that_has_the_file_open_for_writing(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old\n")
+    appender = path.open("ab", buffering=0)
+
+    def append() -> None:
+        time.sleep(0.05)
+        appender.write(b"line\n")
+        appender.close()
+
+    thread = threading.Thread(target=append)
+    with Directory.open(tmp_path) as directory:
+        thread.start()
+        _replaced_as_seen(directory, "file", b"ours\n")
+    thread.join()
+    assert path.read_bytes() == b"old\nline\nours\n"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has leases")
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_program_that_opens_the_file_around_the_exchange_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old\n")
+    threads: list[threading.Thread] = []
+
+    def append() -> None:
+        with path.open("ab", buffering=0) as file:  # waits in the kernel
+            file.write(b"line\n")
+
+    def open_it() -> None:
+        if not threads:
+            threads.append(threading.Thread(target=append))
+            threads[0].start()
+            time.sleep(0.05)
+
+    exchange = Directory.exchange
+
+    def around(directory: Directory, name: str, other: str) -> bool:
+        if moment == "before":
+            open_it()
+        done = exchange(directory, name, other)
+        if moment == "after":
+            open_it()
+        return done
+
+    monkeypatch.setattr(Directory, "exchange", around)
+    with Directory.open(tmp_path) as directory:
+        _replaced_as_seen(directory, "file", b"ours\n")
+    threads[0].join()
+    assert sorted(path.read_bytes().splitlines()) == [b"line", b"old", b"ours"]
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has leases")
+def test_a_file_that_a_program_keeps_open_for_writing_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(atomic_module, "_WRITER_WAIT_S", 0.05)
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    with Directory.open(tmp_path) as directory:
+        with path.open("ab"), pytest.raises(Conflict, match="open for writing"):
+            replace_file(directory, "file", b"new", check=lambda _current: None)
+        assert path.read_bytes() == b"old"
+        with path.open("rb"):
+            replace_file(directory, "file", b"new", check=lambda _current: None)
+    assert path.read_bytes() == b"new"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from helpers.expect_log import ExpectLog
 from reverie.errors import Busy, Unavailable
+from reverie.files.beside_lock import lock_beside
 from reverie.files.lock import file_lock
 
 _HOLD = """
@@ -103,4 +108,28 @@ def test_locks_live_in_their_own_private_directory(tmp_path: Path) -> None:
 def test_an_unusable_lock_directory_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "locks").write_text("a file")
     with pytest.raises(Unavailable), file_lock(tmp_path / "locks", tmp_path / "t"):
+        pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX locks")
+@pytest.mark.parametrize("beside", [False, True])
+def test_unlocking_never_fails_what_was_done_under_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog, beside: bool
+) -> None:
+    import fcntl
+
+    flock = fcntl.flock
+
+    def no_unlock(fd: int, operation: int) -> None:
+        if operation == fcntl.LOCK_UN:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        flock(fd, operation)
+
+    lock = partial(lock_beside, tmp_path / "x") if beside else partial(file_lock, tmp_path, tmp_path / "x")
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", no_unlock)
+        expect_log("could not be given back", count=0 if beside else 1)
+        with lock():
+            pass
+    with lock(timeout_s=0.1):
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import subprocess
 import sys
@@ -16,10 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.ordinary_user import without_power
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable
 from reverie.files import directory as directory_module
 from reverie.files import rooted as rooted_module
-from reverie.files.atomic import is_temporary, temporary_name
+from reverie.files.atomic import held_name, is_temporary, temporary_name
 from reverie.files.checkpoint import set_observer
 from reverie.files.directory import Directory
 from reverie.files.rooted import Entry, EscapesRoot, RootedDirectory
@@ -704,6 +706,87 @@ def test_a_kill_in_a_write_leaves_old_or_new(rooted: RootedDirectory, step: str)
     assert all(is_temporary(name) for name in left)
     assert rooted.sweep(older_than_s=-1) == len(left)
     assert [path.name for path in (rooted.root / "d").iterdir()] == ["file"]
+
+
+_KILLED_REMOVAL = """
+import os, sys
+from pathlib import Path
+from reverie.files.checkpoint import set_observer
+from reverie.files.rooted import RootedDirectory
+set_observer(lambda name: os._exit(9))
+check = (lambda *_: os._exit(9)) if sys.argv[2] == "look" else (lambda *_: None)
+RootedDirectory(Path(sys.argv[1])).remove("d", check=check)
+"""
+
+
+@pytest.mark.parametrize("step", ["look", "hide"])
+def test_the_sweep_returns_what_a_killed_removal_had_not_checked(rooted: RootedDirectory, step: str) -> None:
+    rooted.write("d/file", b"old")
+    killed = subprocess.run([sys.executable, "-c", _KILLED_REMOVAL, str(rooted.root), step], check=False)
+    assert killed.returncode == 9
+    assert rooted.walk().entries == []
+    assert all(is_temporary(path.name) for path in rooted.root.iterdir())
+    rooted.sweep(older_than_s=3600)
+    assert rooted.walk().entries == []
+    rooted.sweep(older_than_s=-1)
+    assert _tree(rooted.root) == ({"d": None, "d/file": b"old"} if step == "look" else {})
+
+
+def test_the_sweep_never_replaces_what_took_the_place_of_a_killed_removal(rooted: RootedDirectory) -> None:
+    rooted.write("d", b"new")
+    (rooted.root / held_name("d")).write_bytes(b"old")
+    rooted.sweep(older_than_s=-1)
+    assert rooted.read("d") == b"new"
+    assert sorted(path.read_bytes() for path in rooted.root.iterdir()) == [b"new", b"old"]
+
+
+@pytest.mark.parametrize("name", [".hidden", "link", "closed"])
+def test_a_removal_that_is_checked_takes_nothing_unseen(rooted: RootedDirectory, name: str) -> None:
+    rooted.write("d/file", b"old")
+    if name == "link":
+        (rooted.root / "d" / name).symlink_to("file")
+    elif name == "closed":
+        rooted.write("d/closed/file", b"old")
+        (rooted.root / "d" / name).chmod(0o000)
+    else:
+        (rooted.root / "d" / name).write_bytes(b"only copy")
+    seen: list[str] = []
+
+    def look(taken: list[Entry], _content: bytes | None) -> None:
+        seen.extend(entry.rel for entry in taken)
+        raise StoreError("no")
+
+    with pytest.raises(MendableError):
+        without_power(lambda: rooted.remove("d", check=look))
+    (rooted.root / "d" / name).chmod(0o755)
+    assert seen == ([] if name == "closed" else sorted(["d/file", f"d/{name}"]))
+    assert (rooted.root / "d" / "file").exists()
+
+
+def test_a_folder_that_cannot_be_deleted_as_a_whole_stays_whole(rooted: RootedDirectory) -> None:
+    rooted.write("d/a", b"old")
+    rooted.write("d/fixed/b", b"old")
+    before = _tree(rooted.root)
+    (rooted.root / "d/fixed").chmod(0o555)
+    with pytest.raises(Unavailable):
+        without_power(lambda: rooted.remove("d"))
+    (rooted.root / "d/fixed").chmod(0o755)
+    assert _tree(rooted.root) == before
+
+
+def test_what_is_left_of_a_folder_that_could_not_be_deleted_gets_its_name_back(
+    rooted: RootedDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rooted.write("d/a", b"old")
+
+    def fails(_self: Directory, _name: str) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Directory, "remove_tree", fails)
+        with pytest.raises(Unavailable):
+            rooted.remove("d")
+    assert _tree(rooted.root) == {"d": None, "d/a": b"old"}
 
 
 def test_an_unexpected_store_error_is_not_taken_for_missing(rooted: RootedDirectory, outside: Path) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from reverie.errors import Unavailable
 from reverie.homes.base import Home
 from reverie.homes.claude import ClaudeHome
 from reverie.homes.claude_names import detect, directory_of, existing_directory, existing_home_roots
+from reverie.homes.claude_places import Checkouts
 from reverie.homes.discovery import open_home
 from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
@@ -149,25 +151,51 @@ def test_projects_are_called_by_what_was_typed_in_them_or_by_their_directory(mak
     assert (workspace.id, workspace.bucket, workspace.path) == (session_id(1), "/work/api", "/work/api")
 
 
-def test_a_directory_is_learned_from_a_transcript_when_asked_and_kept(maker: ClaudeHomeMaker) -> None:
+def test_a_directory_is_learned_from_its_newest_transcript_and_kept(maker: ClaudeHomeMaker) -> None:
     maker.session("/work/api", 1)
     maker.session("/elsewhere", 2, at="/work/liar")
     home = maker.home()
-    own = str(maker.directory("/work/api"))
-    assert own in {each.path for each in home.contents().projects}
-    (source,) = home.sources(own)
-    assert home.source_title(source) == "Fix the build"
-    assert home.learn(str(maker.directory("/work/liar"))) == str(maker.directory("/work/liar")), (
-        "not believed"
-    )
+    own, liar = str(maker.directory("/work/api")), str(maker.directory("/work/liar"))
+    assert {each.path for each in home.contents().projects} == {"/work/api", liar}
+    assert home.learn(liar) == liar, "a directory that does not fit the name is not believed"
     later = maker.home()
-    assert {each.path for each in later.contents().projects} == {
-        "/work/api",
-        str(maker.directory("/work/liar")),
-    }
+    with opened_files() as files:
+        assert {each.path for each in later.contents().projects} == {"/work/api", liar}
+    assert not [name for name in files if session_id(1) in name], "it is kept"
     assert later.context(project_path=own).project_path == "/work/api"
     assert [each.id for each in later.sources("/work/api")] == [session_id(1)]
     assert root_of(later, own) == root_of(later, "/work/api") == maker.directory("/work/api") / "memory"
+
+
+def test_a_working_directory_behind_a_long_prompt_is_found(maker: ClaudeHomeMaker) -> None:
+    long, longer = maker.session("/work/long", 1), maker.session("/work/longer", 2)
+    for path, size in ((long, 20_000), (longer, 300_000)):
+        path.write_text(
+            json.dumps({"type": "queue-operation", "content": "x" * size}) + "\n" + path.read_text()
+        )
+    assert {each.path for each in maker.home().contents().projects} == {
+        "/work/long",
+        str(maker.directory("/work/longer")),
+    }
+
+
+def test_a_running_session_names_its_directory_and_its_key_is_never_opened(maker: ClaudeHomeMaker) -> None:
+    maker.memory("/work/api", {"MEMORY.md": ""})
+    maker.memory("/work/other", {"MEMORY.md": ""})
+    running = {"pid": 41, "sessionId": session_id(1), "cwd": "/work/api", "status": "busy"}
+    maker.file("sessions/41.json", json.dumps(running))
+    maker.file("sessions/42.json", json.dumps(running | {"cwd": 7}))
+    maker.file("sessions/43.json", "{")
+    maker.file("sessions/x44.json", json.dumps(running | {"cwd": "/work/other"}))
+    os.mkfifo(maker.root / "sessions" / "41.0a1b.key")  # opening it would wait for ever
+    os.mkfifo(maker.root / ".claude.json")
+    home = maker.home()
+    assert {each.path for each in home.contents().projects} == {
+        "/work/api",
+        str(maker.directory("/work/other")),
+    }
+    (maker.root / "sessions" / "41.json").unlink()
+    assert str(maker.directory("/work/api")) in {each.path for each in home.contents().projects}
 
 
 def test_directories_whose_names_collide_are_all_shown_and_share_one_memory(maker: ClaudeHomeMaker) -> None:
@@ -182,17 +210,36 @@ def test_directories_whose_names_collide_are_all_shown_and_share_one_memory(make
     assert len(contents.workspaces()) == 1
 
 
-def test_two_directories_that_transcripts_tell_for_one_name_are_both_shown(maker: ClaudeHomeMaker) -> None:
+def test_of_two_directories_of_one_name_each_has_its_own_sessions(maker: ClaudeHomeMaker) -> None:
     maker.session("/a/b", 1)
     maker.session("/a-b", 2)
-    home = maker.home()
-    assert [each.path for each in home.contents().projects] == [str(maker.directory("/a/b"))]
-    for source in home.sources():
-        home.source_title(source)
-    contents = home.contents()
-    assert [each.path for each in contents.projects] == ["/a-b", "/a/b"]
-    assert "share one memory" in contents.problems[0]
-    assert {each.id for each in contents.workspaces()} == {session_id(1), session_id(2)}
+    maker.session("/a-b", 3)
+    expected = {"/a-b": [session_id(3), session_id(2)], "/a/b": [session_id(1)]}
+    for home in (maker.home(), maker.home()):
+        contents = home.contents()
+        assert {each.path: [one.id for one in each.workspaces] for each in contents.projects} == expected
+        assert "share one memory" in contents.problems[0]
+        for path, ids in expected.items():
+            assert [source.id for source in home.sources(path)] == ids
+            assert {home.context(workspace_id=one).project_path for one in ids} == {path}
+
+
+def test_sessions_of_a_shared_name_are_told_apart_where_prompts_were_typed_in_both(
+    maker: ClaudeHomeMaker,
+) -> None:
+    maker.typed("/a/b", "/a-b")
+    for number in range(12):
+        maker.session(("/a/b", "/a-b")[number % 2], number)
+    found = {each.path: len(each.workspaces) for each in maker.home().contents().projects}
+    assert found == {"/a-b": 6, "/a/b": 6}
+
+
+def test_what_settings_moved_is_found_without_naming_a_session(maker: ClaudeHomeMaker) -> None:
+    project = maker.user / "moved"
+    write(project / ".claude" / "settings.local.json", json.dumps({"autoMemoryDirectory": "~/moved/notes"}))
+    write(project / "notes" / "elsewhere.md", topic("elsewhere"))
+    maker.session(project, 1)
+    assert project / "notes" in {root.directory for root in maker.home().roots()}
 
 
 def test_all_worktrees_are_one_project_with_the_memory_of_the_repository(maker: ClaudeHomeMaker) -> None:
@@ -249,27 +296,35 @@ def test_outside_of_git_and_where_a_directory_is_gone_its_path_counts(maker: Cla
 # Settings
 
 
-def test_settings_move_the_memory_but_not_those_of_the_project_itself(maker: ClaudeHomeMaker) -> None:
+def test_settings_move_the_memory_and_those_of_a_project_only_where_the_home_has_worked(
+    maker: ClaudeHomeMaker,
+) -> None:
     project = maker.user / "p"
     project.mkdir()
     maker.typed(project)
     maker.session(project, 1)
     home = maker.home()
-    write(project / ".claude" / "settings.json", json.dumps({"autoMemoryDirectory": "/tmp/stolen"}))
-    assert root_of(home, project) == maker.directory(project) / "memory"
     maker.file("settings.json", json.dumps({"autoMemoryDirectory": "~/mine/all"}))
     assert root_of(home, project) == maker.user / "mine" / "all"
-    write(project / ".claude" / "settings.local.json", json.dumps({"autoMemoryDirectory": "~/mine/p"}))
-    write(maker.user / "mine" / "p" / "MEMORY.md", "")
+    for place in (project, maker.user / "stranger"):
+        write(place / ".claude" / "settings.json", json.dumps({"autoMemoryDirectory": "~/x/../p/theirs"}))
+    assert root_of(home, project) == project / "theirs", "`..` is folded"
+    assert root_of(home, maker.user / "stranger") == maker.user / "mine" / "all"
+    write(project / "theirs" / "MEMORY.md", "")
+    context = home.context(project_path=str(project))
+    assert any("own settings put this memory" in line.text for line in home.agent_status(context))
+    maker.file("settings.local.json", json.dumps({"autoMemoryDirectory": "/tmp/nobody/reads"}))
+    write(project / ".claude" / "settings.local.json", json.dumps({"autoMemoryDirectory": "~/p/mine"}))
+    write(project / "mine" / "MEMORY.md", "")
     root = home.scope_root(home.context(project_path=str(project)), Scope.PROJECT)
-    assert root.directory == maker.user / "mine" / "p"
+    assert root.directory == project / "mine"
     assert home.scope_root(ScopeContext(None, str(project), None, store=root.key), Scope.PROJECT) == root
     assert root in home.roots()
     write(maker.managed / "managed-settings.json", json.dumps({"autoMemoryDirectory": "/srv/team/memory"}))
     assert root_of(home, project) == Path("/srv/team/memory")
     env = {"CLAUDE_COWORK_MEMORY_PATH_OVERRIDE": "/srv/env/memory"}
     assert root_of(maker.home(env), project) == Path("/srv/env/memory")
-    for bad in ("", "relative/x", "/", "/a/../b/c", 3):
+    for bad in ("", "relative/x", "/", "~", "~/", " /a/b", 3):
         maker.file("settings.json", json.dumps({"autoMemoryDirectory": bad}))
         assert root_of(home, "/else/where") == Path("/srv/team/memory"), "managed settings go first"
 
@@ -303,6 +358,35 @@ def test_a_setting_that_would_make_transcripts_memories_is_refused_and_the_usual
         maker.file("settings.json", json.dumps({"autoMemoryDirectory": str(good)}))
         assert root_of(home, project) == good
         assert home.contents().problems == ()
+
+
+def test_a_project_cannot_make_its_owner_s_other_files_memories_and_what_is_refused_is_named(
+    maker: ClaudeHomeMaker,
+) -> None:
+    project = maker.repository("p")
+    maker.typed(project)
+    maker.session(project, 1)
+    memory = maker.memory(project, {"MEMORY.md": ""})
+    write(maker.user / ".config" / "gh" / "hosts.yml", "oauth_token: x\n")
+    write(maker.user / ".ssh" / "id_rsa", "PRIVATE KEY\n")
+    (project / "notes").symlink_to(Path("..") / ".ssh")
+    write(project / "inside" / "MEMORY.md", "")
+    home, setting = maker.home(), project / ".claude" / "settings.json"
+    context = home.context(project_path=str(project))
+    for bad in (maker.user / ".config" / "gh", maker.user / ".kube", project / "notes", maker.user / "notes"):
+        write(setting, json.dumps({"autoMemoryDirectory": str(bad)}))
+        assert root_of(home, project) == memory
+        assert {root.directory for root in home.roots()} == {memory}
+        (problem,) = home.contents().problems
+        assert f"{setting} names {bad} for the memories, and Claude Code uses it" in problem
+        assert any(
+            f"names {bad}" in line.text and line.state == "warn" for line in home.agent_status(context)
+        )
+        assert not home.moved_by_project(context)
+    write(setting, json.dumps({"autoMemoryDirectory": str(project / "inside")}))
+    assert root_of(home, project) == project / "inside"
+    assert home.contents().problems == ()
+    assert home.moved_by_project(context)
 
 
 def test_a_remote_base_holds_the_memories_and_not_the_transcripts(maker: ClaudeHomeMaker) -> None:
@@ -401,6 +485,7 @@ def test_notes_are_the_memory_of_their_session(maker: ClaudeHomeMaker) -> None:
     assert home.file_role(root, "summary.md") == "notes"
     none = home.scope_root(home.context(workspace_id=session_id(2)), Scope.WORKSPACE)
     assert names_only(none).files == ()
+    assert "does not read them" in none.empty
     assert {each.id for each in home.contents().workspaces()} == {session_id(n) for n in (1, 2, 3)}
     assert {root.key for root in home.roots()} == {f"workspace/{session_id(n)}" for n in (1, 3)}
     place = home.notes_place(session_id(2))
@@ -447,9 +532,9 @@ def test_a_scope_needs_a_choice_and_ids_cannot_lead_away(maker: ClaudeHomeMaker)
     ("body", "age", "state", "text"),
     [
         (None, 0, "ok", "Never."),
-        ("{own}", 60, "running", "Running in process {own}."),
-        ("{own}", 3601, "warn", "Process {own} took it over an hour ago"),
-        ("999999999", 60, "ok", "which has ended"),
+        ("{own}", 60, "running", "Running now."),
+        ("{own}", 3601, "warn", "Started over an hour ago by a program that is still open"),
+        ("999999999", 60, "ok", "a program that has closed; its end is not recorded."),
         ("", 60, "ok", "Done."),
         ("nonsense", 60, "ok", "Done."),
         ("", -7200, "warn", "in the future"),
@@ -592,10 +677,117 @@ def test_sub_agents_of_older_versions_are_listed_beside_the_sessions_and_are_non
     }
 
 
-def test_nothing_reads_a_transcript_before_it_is_asked_for(maker: ClaudeHomeMaker) -> None:
+def test_a_list_reads_a_bounded_number_of_transcripts_once_and_none_again(maker: ClaudeHomeMaker) -> None:
     seen = look_at_many(maker, projects=20, sessions=10, size=600_000)
     assert seen.workspaces == 200
-    assert seen.transcripts_opened == []
+    assert len(seen.transcripts_opened) == len(set(seen.transcripts_opened)) == 20 * 5
+    with opened_files() as files:
+        maker.home().contents()
+    assert [name for name in files if name.endswith(".jsonl")] == [], "what they said is kept"
+
+
+def test_more_directories_than_one_list_may_read_are_learned_by_the_next(
+    maker: ClaudeHomeMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reverie.homes.claude_projects.HEADS_AT_ONCE", 3)
+    for number in range(5):
+        maker.session(f"/work/p{number}", number)
+    home = maker.home()
+    known = [sum(each.path.startswith("/work/") for each in home.contents().projects) for _ in range(3)]
+    assert known == [3, 5, 5]
+
+
+def test_a_list_asks_for_a_repository_once_however_many_sessions_it_has(
+    maker: ClaudeHomeMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    root = Checkouts.root
+    monkeypatch.setattr(Checkouts, "root", lambda self, cwd: (asked.append(cwd), root(self, cwd))[1])
+    repository = maker.repository("work")
+    maker.typed(repository)
+    counts = []
+    for number in range(30):
+        maker.session(repository, number)
+        if number in (1, 29):
+            home = maker.home()
+            home.contents()
+            assert home.learn_titles(99).read == (2 if number == 1 else 28)
+            asked.clear()
+            assert len(home.contents().workspaces()) == number + 1
+            counts.append(len(asked))
+    assert counts[0] == counts[1] > 0
+
+
+def test_a_session_that_was_read_again_and_says_the_same_changes_no_list(maker: ClaudeHomeMaker) -> None:
+    maker.typed("/work/api")
+    transcript = maker.session("/work/api", 1, prompt="Fix the build")
+    home = maker.home()
+    assert home.learn_titles(9) == (1, True)
+    for later, title, changed in ((10, "", False), (20, "Named by hand", True), (30, "", False)):
+        os.utime(transcript, (NOW_S + later, NOW_S + later))
+        if title:
+            by_hand = transcript.parent / session_id(1) / "custom-title.json"
+            write(by_hand, json.dumps({"customTitle": title}))
+        before = home.contents().workspaces()[0].title
+        assert home.learn_titles(9) == (1, changed)
+        assert (home.contents().workspaces()[0].title != before) is changed
+    assert home.learn_titles(9) == (0, False)
+
+
+def test_titles_are_read_newest_first_and_kept(maker: ClaudeHomeMaker) -> None:
+    for number in range(4):
+        maker.session("/work/api", number, prompt=f"Prompt {number}")
+    by_hand = maker.directory("/work/api") / session_id(1) / "custom-title.json"
+    write(by_hand, json.dumps({"customTitle": "Named by hand"}))
+    home = maker.home()
+    assert home.learn_titles(2).read == 2
+    assert [each.title for each in home.contents().workspaces()] == ["Prompt 3", "Prompt 2", "", ""]
+    assert home.learn_titles(9, "/work/other").read == 0
+    assert home.learn_titles(9, "/work/api").read == 2
+    titles = ["Prompt 3", "Prompt 2", "Named by hand", "Prompt 0"]
+    assert [each.title for each in home.contents().workspaces()] == titles
+    assert home.learn_titles(9).read == 0
+    later = maker.home()
+    assert [each.title for each in later.contents().workspaces()] == titles
+    with opened_files() as files:
+        assert later.learn_titles(9).read == 0
+    assert [name for name in files if name.endswith(".jsonl")] == []
+    assert later.contents().workspaces()[0].updated_at == (NOW_S - 997) * 1000
+
+
+def test_the_status_knows_the_session_that_holds_the_lock(maker: ClaudeHomeMaker) -> None:
+    shop = maker.repository("shop")
+    transcript = maker.session(shop, 1)
+    memory = maker.memory(shop, {"MEMORY.md": ""})
+    lock = maker.lock(shop, str(os.getppid()), 60)
+    os.utime(memory / "MEMORY.md", (NOW_S - 60, NOW_S - 60))
+    home = maker.home()
+    context = home.context(project_path=str(shop))
+    assert home.agent_status(context)[0].text == "Running now."
+    row = {"pid": os.getppid(), "sessionId": session_id(1), "cwd": str(shop)}
+    maker.file(f"sessions/{os.getppid()}.json", json.dumps(row))
+    improved = {"type": "system", "subtype": "memory_saved", "verb": "Improved", "uuid": "u"}
+    improved["timestamp"] = datetime.fromtimestamp(NOW_S - 30, UTC).isoformat()
+    with transcript.open("a") as out:
+        out.write(json.dumps(improved) + "\n")
+    (line,) = home.agent_status(context)
+    assert (line.text, line.state) == (
+        "Done by Claude Code; its session is still open.",
+        "ok",
+    )
+    assert lock.read_text() == str(os.getppid())
+
+
+def test_what_a_killed_write_left_is_no_memory(maker: ClaudeHomeMaker) -> None:
+    shop = maker.repository("shop")
+    names_there = ("a.md", "a.md.tmp.815.0a1b2c", "sub/b.md.tmp.7.ff", "tmp.md", "a.tmp.md", "sub/b.md")
+    maker.memory(shop, dict.fromkeys(names_there, topic("a")))
+    home = maker.home()
+    assert sorted(names(home, shop)) == ["a.md", "a.tmp.md", "sub/b.md", "tmp.md"]
+    (root,) = home.roots()
+    assert sorted(file.rel for file in scan_scope(root, home.caps, {}, lambda rel: None).files) == sorted(
+        names(home, shop)
+    )
 
 
 def test_looking_changes_nothing_and_credentials_are_never_opened(maker: ClaudeHomeMaker) -> None:

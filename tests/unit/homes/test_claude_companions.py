@@ -3,13 +3,21 @@ and 7)."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from helpers.claude_home import ClaudeHomeMaker, write
-from reverie.homes.claude_companions import imports_in
+from reverie.homes.claude_companions import companions
+from reverie.homes.claude_text import imports_in
 from reverie.homes.listing import Companion
+
+
+def in_disk_order(root: Path, *labels: str) -> list[str]:
+    """Labels of rules in the order of their directory, as the agent takes them."""
+    places = [entry.name for entry in os.scandir(root / "rules")]
+    return sorted(labels, key=lambda label: places.index(label.split("/")[1]))
 
 
 @pytest.fixture
@@ -50,8 +58,7 @@ def test_every_instruction_file_stands_in_load_order_once(maker: ClaudeHomeMaker
         ("global", "CLAUDE.md (managed)", True),
         ("global", "CLAUDE.md", True),
         ("global", "~/notes.md", True),
-        ("global", "rules/a/c.md", True),
-        ("global", "rules/b.md", True),
+        *(("global", label, True) for label in in_disk_order(maker.root, "rules/a/c.md", "rules/b.md")),
         ("global", "session-memory/config/template.md", True),
         ("project", "~/CLAUDE.md", True),
         ("project", "~/work/.claude/rules/x.md", True),
@@ -95,13 +102,13 @@ def test_a_session_in_a_worktree_loads_the_files_of_its_own_checkout(maker: Clau
     assert repository / "CLAUDE.md" not in paths
 
 
-def test_imports_go_five_deep_and_a_symlink_is_the_file_it_leads_to(maker: ClaudeHomeMaker) -> None:
+def test_imports_go_four_deep_and_a_symlink_is_the_file_it_leads_to(maker: ClaudeHomeMaker) -> None:
     project = maker.repository("shop")
     write(project / "CLAUDE.md", "@1.md")
     for number in range(1, 8):
         write(project / f"{number}.md", f"@{number + 1}.md")
     labels = [each.label for each in found(maker, project) if each.label[0].isdigit()]
-    assert labels == ["1.md", "2.md", "3.md", "4.md", "5.md"]
+    assert labels == ["1.md", "2.md", "3.md", "4.md"]
     (project / "CLAUDE.local.md").symlink_to("CLAUDE.md")
     assert [each.label for each in found(maker, project)].count("CLAUDE.local.md") == 0
 
@@ -117,7 +124,7 @@ def test_imports_go_five_deep_and_a_symlink_is_the_file_it_leads_to(maker: Claud
         ("<!-- @a.md\n@b.md -->x@c.md", ()),
         ("<!-- @a.md -->\n@c.md#part", ("c.md",)),
         ("@with\\ space.md", ("with space.md",)),
-        ("@/abs/x.md @..", ("/abs/x.md",)),
+        ("@/abs/x.md @.. @/", ("/abs/x.md", "..")),
         ("- @a.md\r\n- @b.md\r\n", ("a.md", "b.md")),
     ],
 )
@@ -133,3 +140,146 @@ def test_what_cannot_be_read_imports_nothing(maker: ClaudeHomeMaker) -> None:
     write(project / "a.md", "")
     (project / "rules.md").mkdir()
     assert "a.md" in [each.label for each in found(maker, project)]
+
+
+# What decides whether a file is loaded, as measured with the program
+
+
+def loaded(maker: ClaudeHomeMaker, cwd: Path, *added: Path) -> list[str]:
+    """What is loaded at the start, by path in the user's directory."""
+    return [
+        each.path.relative_to(maker.user).as_posix()
+        for each in companions(maker.root, str(cwd), maker.machine(), added)
+        if each.exists and each.loading == "start" and each.path.is_relative_to(maker.user)
+    ]
+
+
+def test_agents_files_count_only_where_no_claude_file_of_the_project_says_something(
+    maker: ClaudeHomeMaker,
+) -> None:
+    project = maker.repository("shop")
+    for rel in ("AGENTS.md", ".claude/AGENTS.md", "AGENTS.local.md", ".claude/rules/r.md"):
+        write(project / rel, "text @b.md\n")
+    write(project / "b.md", "b")
+    write(maker.user / "AGENTS.md", "above")
+    maker.file("CLAUDE.md", "the user's own does not matter")
+    alone = [
+        ".claude/CLAUDE.md",
+        "AGENTS.md",
+        "shop/.claude/rules/r.md",
+        "shop/AGENTS.md",
+        "shop/b.md",
+        "shop/.claude/AGENTS.md",
+    ]
+    assert loaded(maker, project) == alone
+    for nothing in ("  \n", "<!-- c -->", "---\na: b\n---\n", "x" * ((4 << 20) + 1)):
+        write(project / "CLAUDE.md", nothing)
+        assert [rel for rel in loaded(maker, project) if rel != "shop/CLAUDE.md"] == alone
+    for rel in ("CLAUDE.md", "shop/CLAUDE.md", "shop/.claude/CLAUDE.md", "shop/CLAUDE.local.md"):
+        write(maker.user / rel, "says something")
+        assert not any("AGENTS" in each for each in loaded(maker, project)), rel
+        (maker.user / rel).unlink()
+    write(project / "CLAUDE.md", "@AGENTS.md")
+    assert loaded(maker, project)[1:3] == ["shop/CLAUDE.md", "shop/AGENTS.md"]
+
+
+def test_of_the_checkout_around_a_nested_worktree_only_the_local_file_counts(maker: ClaudeHomeMaker) -> None:
+    project = maker.repository("shop")
+    tree = maker.worktree(project, "shop/.claude/worktrees/fix")
+    for place in (project, tree):
+        for rel in ("CLAUDE.md", ".claude/CLAUDE.md", ".claude/rules/r.md"):
+            write(place / rel, "text")
+    write(project / "CLAUDE.local.md", "text")
+    write(maker.user / "CLAUDE.md", "above")
+    inside = "shop/.claude/worktrees/fix"
+    assert loaded(maker, tree) == [
+        "CLAUDE.md",
+        "shop/CLAUDE.local.md",
+        f"{inside}/CLAUDE.md",
+        f"{inside}/.claude/CLAUDE.md",
+        f"{inside}/.claude/rules/r.md",
+    ]
+    other = maker.repository("shop/other")
+    assert "shop/CLAUDE.md" in loaded(maker, other), "a repository of its own is no worktree"
+
+
+def test_only_text_is_imported_and_from_any_text(maker: ClaudeHomeMaker) -> None:
+    project = maker.repository("shop")
+    names = ("a.py", "b.mdc", "c.png", "d.json5", ".env", "Makefile", "e.MD")
+    write(project / "CLAUDE.md", " ".join(f"@{name}" for name in names))
+    for name in names:
+        write(project / name, f"@from-{name}.txt")
+        write(project / f"from-{name}.txt", "x")
+    assert loaded(maker, project)[1:] == [
+        f"shop/{each}" for name in ("a.py", "Makefile", "e.MD") for each in (name, f"from-{name}.txt")
+    ]
+
+
+def test_a_credential_of_the_project_is_named_and_neither_opened_nor_followed(maker: ClaudeHomeMaker) -> None:
+    project = maker.repository("shop")
+    write(project / "CLAUDE.md", "@.env @keys/id_rsa @~/.aws/credentials @notes.md")
+    write(project / ".env", "@followed.md")
+    write(project / "keys" / "id_rsa", "key")
+    write(project / "followed.md", "x")
+    write(project / "notes.md", "x")
+    write(maker.user / ".aws" / "credentials", "key")
+    listed = [each for each in companions(maker.root, str(project), maker.machine()) if each.exists]
+    names = {each.path.name: each for each in listed}
+    assert set(names) == {"CLAUDE.md", ".env", "id_rsa", "notes.md"}
+    for name in (".env", "id_rsa"):
+        assert names[name].loading == "unopened"
+        assert "never opens" in names[name].unopened
+    assert not names["notes.md"].unopened
+
+
+def test_links_out_of_the_project_are_not_followed_but_the_users_own_are(maker: ClaudeHomeMaker) -> None:
+    project = maker.repository("shop")
+    rules = project / ".claude" / "rules"
+    write(rules / "a.md", "a")
+    write(project / "docs" / "in.md", "in")
+    write(maker.user / "far" / "out.md", "out")
+    (rules / "in.md").symlink_to(project / "docs" / "in.md")
+    (rules / "folder").symlink_to(maker.user / "far")
+    (rules / "out.md").symlink_to(maker.user / "far" / "out.md")
+    (rules / "round").symlink_to(".")
+    assert sorted(loaded(maker, project)) == ["shop/.claude/rules/a.md", "shop/docs/in.md"]
+    (maker.root / "rules").mkdir()
+    (maker.root / "rules" / "far").symlink_to(maker.user / "far")
+    assert "far/out.md" in loaded(maker, project)
+
+
+def test_files_of_the_system_and_credentials_are_never_listed(maker: ClaudeHomeMaker) -> None:
+    project = maker.repository("shop")
+    write(maker.user / ".ssh" / "id", "secret")
+    maker.file("CLAUDE.md", "@/proc/self/environ @/sys/kernel/notes @~/.ssh/id @.credentials.json @ok.md")
+    maker.file(".credentials.json", "{}")
+    maker.file("ok.md", "ok")
+    listed = [each.path for each in companions(maker.root, str(project), maker.machine()) if each.exists]
+    assert [path.name for path in listed] == ["CLAUDE.md", "ok.md"]
+
+
+def test_directories_added_to_a_session_come_last_and_without_their_agents_file(
+    maker: ClaudeHomeMaker,
+) -> None:
+    project, other = maker.repository("shop"), maker.repository("other")
+    write(project / "CLAUDE.md", "text")
+    for rel in ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/rules/r.md"):
+        write(other / rel, "text")
+    assert loaded(maker, project, other) == [
+        "shop/CLAUDE.md",
+        "other/CLAUDE.md",
+        "other/.claude/rules/r.md",
+        "other/CLAUDE.local.md",
+    ]
+
+
+def test_managed_rules_count_and_imports_of_managed_files_do_not(maker: ClaudeHomeMaker) -> None:
+    write(maker.managed / "CLAUDE.md", "@more.md")
+    write(maker.managed / "more.md", "more")
+    write(maker.managed / ".claude" / "rules" / "r.md", "rule")
+    maker.file("settings.json", '{"claudeMdExcludes": ["**"]}')
+    found = companions(maker.root, None, maker.machine())
+    assert [(each.path.name, each.loading) for each in found if each.exists] == [
+        ("CLAUDE.md", "start"),
+        ("r.md", "start"),
+    ]

@@ -50,6 +50,14 @@ def test_a_line_goes_with_its_memory_and_the_new_one_gets_one_below_the_last() -
     assert after["MEMORY.md"] == INDEX.replace("- [Make](make.md) — make targets", line)
 
 
+def test_a_link_by_the_name_in_front_matter_stays_where_the_file_is_renamed() -> None:
+    files = {"MEMORY.md": INDEX, "built.md": "", "make.md": "see [[build]]"}
+    named = change(files, moved={"build.md": "built.md"}, names={"built.md": "build"})
+    assert follow(named) == {"MEMORY.md": INDEX.replace("(build.md)", "(built.md)")}
+    unnamed = follow(change(files, moved={"build.md": "built.md"}))
+    assert unnamed["make.md"] == "see [[built]]"
+
+
 def test_a_renamed_memory_keeps_its_line_and_every_link_to_it() -> None:
     files = {
         "MEMORY.md": INDEX,

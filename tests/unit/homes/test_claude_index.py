@@ -26,10 +26,10 @@ def of_lines(count: int, newline: str = "\n") -> str:
     return "".join(f"- [T{n}](t{n}.md) — hook{newline}" for n in range(1, count + 1))
 
 
-def of_chars(count: int, *, newline: str = "\n") -> str:
+def of_chars(count: int) -> str:
     """Entries of a hundred characters, the last one longer, without a break at the end."""
-    lines = [f"- [T{n}](t{n}.md) ".ljust(100 - len(newline), "x") for n in range(count // 100)]
-    text = newline.join(lines)
+    lines = [f"- [T{n}](t{n}.md) ".ljust(99, "x") for n in range(count // 100)]
+    text = "\n".join(lines)
     return text + "y" * (count - len(text))
 
 
@@ -41,9 +41,8 @@ def test_the_index_is_cut_after_200_lines(newline: str, count: int, line: int | 
     text = text if ended else text.removesuffix(newline)
     cut = cut_of(text)
     assert (cut.line, cut.lines, cut.over_lines) == (line, count, count > 200)
-    assert text.startswith(cut.loaded)
-    if line:
-        assert cut.loaded == newline.join(text.split(newline)[:200]) + newline.removesuffix("\n")
+    lines = text.split(newline)[:200]
+    assert cut.loaded == "\n".join(lines).strip()
 
 
 @pytest.mark.parametrize(("count", "cut_off"), [(24_999, False), (25_000, False), (25_001, True)])
@@ -51,11 +50,11 @@ def test_the_index_is_cut_after_200_lines(newline: str, count: int, line: int | 
 def test_the_index_is_cut_at_the_last_break_before_25_000_characters(
     count: int, cut_off: bool, newline: str
 ) -> None:
-    text = of_chars(count, newline=newline)
+    text = of_chars(count)
     assert utf16_length(text) == count
-    # Fewer lines than 200, so that the characters count alone.
-    text = text.replace(newline, " " * len(newline), 100)
-    cut = cut_of(text)
+    # Fewer lines than 200, so that the characters count alone. Each break counts as one character.
+    text = text.replace("\n", " ", 100)
+    cut = cut_of(text.replace("\n", newline))
     assert cut.over_chars == cut_off
     assert (cut.line is not None) == cut_off
     last = text.count("\n") + 1
@@ -73,13 +72,25 @@ def test_a_break_right_behind_the_last_character_that_fits_loses_no_line() -> No
     assert cut_of("a" * 25_000 + "\n").line is None, "blank space is no loss"
 
 
-def test_characters_are_those_of_javascript_and_a_byte_order_mark_is_one() -> None:
+def test_characters_are_those_of_javascript_and_a_byte_order_mark_is_none() -> None:
     assert cut_of("😀" * 12_500).line is None
     assert (cut_of("😀" * 12_501).line, cut_of("😀" * 12_501).column) == (1, 25_000)
     assert cut_of("a" + "😀" * 12_500).loaded == "a" + "😀" * 12_499, "no character is split"
-    assert cut_of(BOM + "x" * 24_999).line is None
-    assert cut_of(BOM + "x" * 25_000).line == 1
+    assert cut_of(BOM + "x" * 25_000).line is None
+    assert cut_of(BOM + "x" * 25_001).line == 1
     assert cut_of("ä" * 25_000).line is None, "characters, not bytes"
+
+
+def test_front_matter_and_block_comments_do_not_count_and_the_cut_names_the_line_of_the_file() -> None:
+    head = f"{BOM}---\nx: y\n---\n\n<!-- for\n\npeople -->\n\n"
+    cut = cut_of(head + of_lines(201))
+    before = head.count("\n")
+    assert (cut.lines, cut.line) == (201, before + 201)
+    assert cut.loaded == of_lines(200).rstrip("\n")
+    cut = cut_of(of_lines(100) + "<!-- one\ntwo -->\n" + of_lines(101))
+    assert (cut.lines, cut.line) == (201, 203)
+    assert cut_of("- a <!-- stays -->").loaded == "- a <!-- stays -->"
+    assert cut_of("- a\r\n- b\r\n").loaded == "- a\n- b", "an index is loaded with plain line breaks"
 
 
 def test_one_line_of_100_kb_is_loaded_in_part_and_one_further_down_not_at_all() -> None:
@@ -134,7 +145,7 @@ def test_every_kind_of_disorder_is_found_where_it_is() -> None:
         "- [A again](./a.md)\n"
         "- [[b-name]] by its name\n"
         "- [[nobody]]\n"
-        f"- [Long](sub/c.md) — {'w ' * 80}\n"
+        f"- [Long](sub/c.md) — {'w ' * 100}\n"
         "- [Picture](pic.png)\n"
     )
     topics = [
@@ -188,7 +199,7 @@ def test_a_line_is_added_below_the_last_entry(text: str, after: str) -> None:
 
 def test_an_added_line_is_no_longer_than_wished_and_leads_to_its_file() -> None:
     made = with_line("", "odd (name) [x] 100% #1.md", "Odd ] title \\", "word " * 60)
-    assert utf16_length(made.rstrip("\n")) <= 150
+    assert utf16_length(made.rstrip("\n")) <= 200
     (link,) = links(made)
     assert link.rel == "odd (name) [x] 100% #1.md"
     assert made.rstrip("\n").endswith("word…")
@@ -224,7 +235,7 @@ def test_a_line_is_shortened_at_a_word_behind_its_links() -> None:
     assert (first, last) == ("x", "z")
     assert line.startswith("- [A](a.md) — word")
     assert line.endswith("word…")
-    assert utf16_length(line) <= 150
+    assert utf16_length(line) <= 200
     assert with_shorter_line("short\n", 1) == "short\n"
 
 

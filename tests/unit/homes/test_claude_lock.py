@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from helpers.claude_transcripts import Chat
 from reverie.errors import Busy, Conflict, MendableError
 from reverie.homes.agents import LockBefore
-from reverie.homes.claude_lock import STALE_MS, ClaudeLock, LockState, read_lock
+from reverie.homes.claude_lock import QUIET_MS, STALE_MS, ClaudeLock, Ended, LockState, read_lock
 from reverie.homes.claude_names import LOCK_NAME
 
 NOW = 1_800_000_000_000
@@ -183,3 +185,74 @@ def test_a_lock_that_cannot_be_written_is_told_in_words(tmp_path: Path) -> None:
     with pytest.raises(MendableError) as refused:
         lock.take(lock.look())
     assert LOCK_NAME in str(refused.value)
+
+
+# A consolidation that is over though its process lives
+
+
+def ended(file: Path, transcript: Path | None = None) -> Ended:
+    return Ended(file.parent, lambda pid: transcript if pid == THEIRS else None)
+
+
+def saved(path: Path, *rows: tuple[int, str | None]) -> Path:
+    """A transcript that records saved memories: when (ms after NOW), and the program's word for it."""
+    chat = Chat()
+    chat.user("Good morning")
+    for after_ms, verb in rows:
+        told = datetime.fromtimestamp((NOW + after_ms) / 1000, UTC).isoformat()
+        more = {} if verb is None else {"verb": verb}
+        chat.record("system", subtype="memory_saved", timestamp=told, **more)
+    return chat.write(path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "over"),
+    [
+        ([], False),
+        ([(5_000, "Improved")], True),
+        ([(5_000, "Improved"), (9_000, None)], True),
+        ([(-5_000, "Improved")], False),
+        ([(5_000, None)], False),
+    ],
+)
+def test_the_session_tells_that_its_consolidation_is_over(
+    file: Path, tmp_path: Path, rows: list[tuple[int, str | None]], over: bool
+) -> None:
+    at(file, b"815")
+    transcript = saved(tmp_path / "chat.jsonl", *rows)
+    state = read_lock(file, NOW + 60_000, everybody, ended(file, transcript))
+    assert state == LockState(NOW, THEIRS, alive=True, running=not over, ended=over)
+    assert read_lock(file, NOW + 60_000, everybody, ended(file)).running, "another session says nothing"
+
+
+def test_after_minutes_without_a_change_a_consolidation_is_over(file: Path) -> None:
+    at(file, b"815")
+    topic = at(file.parent / "deep.md", b"x", NOW + 120_000)
+    over = NOW + 120_000 + QUIET_MS
+    assert read_lock(file, over - 1, everybody, ended(file)).running
+    assert read_lock(file, over, everybody, ended(file)).ended
+    (file.parent / "sub").mkdir()
+    os.utime(at(file.parent / "sub" / "a.md", b"x", over).parent, ns=(NOW * 1_000_000,) * 2)
+    assert read_lock(file, over + 5, everybody, ended(file)).running, "also below"
+    assert topic.exists()
+
+
+def test_a_consolidation_that_is_over_does_not_keep_ours_away(file: Path, tmp_path: Path) -> None:
+    at(file, b"815", NOW - 60_000)
+    lock = ClaudeLock(file, pid=OURS, clock_ms=lambda: NOW, is_alive=everybody, has_ended=ended(file))
+    with pytest.raises(Busy):
+        lock.look()
+    transcript = saved(tmp_path / "chat.jsonl", (-20_000, "Improved"))
+    own = ended(file, transcript)
+    lock = ClaudeLock(file, pid=OURS, clock_ms=lambda: NOW, is_alive=everybody, has_ended=own)
+    before = lock.look()
+    lock.take(before)
+    lock.put_back(before, OURS)
+    assert file.read_bytes() == b"815"
+    assert file.stat().st_mtime_ns == (NOW - 60_000) * 1_000_000
+
+
+def test_a_transcript_that_cannot_be_read_says_nothing(file: Path, tmp_path: Path) -> None:
+    at(file, b"815")
+    for transcript in (tmp_path / "none.jsonl", tmp_path):
+        assert read_lock(file, NOW + 1, everybody, ended(file, transcript)).running

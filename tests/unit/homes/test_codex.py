@@ -185,7 +185,7 @@ def test_a_trace_that_names_another_directory_is_not_believed(maker: CodexHomeMa
 
 
 def test_what_is_made_anew_is_told_from_what_is_for_editing(maker: CodexHomeMaker, tmp_path: Path) -> None:
-    maker.newest()
+    maker.file("memories/MEMORY.md")
     maker.bucket(GONE)
     home = opened(maker, tmp_path)
     glob = home.scope_root(home.context(), Scope.GLOBAL)
@@ -197,7 +197,9 @@ def test_what_is_made_anew_is_told_from_what_is_for_editing(maker: CodexHomeMake
             *("MEMORY.md", "memory_summary.md", "raw_memories.md", "rollout_summaries/x.md"),
             *("trace_summaries/x.md", "skills/a/SKILL.md", "extensions/a/manifest.json"),
             *("extensions/a/resources/n.md", "phase2_workspace_diff.md", "consolidated.md"),
+            *("extensions/a/instructions.md", ".codex-baseline/.git/x", "skills/.hidden/x.md"),
         )
+        if root is glob or not rel.startswith((".", "extensions", "skills/."))
     }
     assert {place for place, kind in kinds.items() if kind == "generated"} == {
         ("global", "raw_memories.md"),
@@ -207,7 +209,10 @@ def test_what_is_made_anew_is_told_from_what_is_for_editing(maker: CodexHomeMake
         ("project", "trace_summaries/x.md"),
     }
     assert {place for place, kind in kinds.items() if kind == "read-only"} == {
-        ("global", "extensions/a/manifest.json")
+        ("global", "extensions/a/manifest.json"),
+        ("global", "extensions/a/instructions.md"),
+        ("global", ".codex-baseline/.git/x"),
+        ("global", "skills/.hidden/x.md"),
     }
     assert "made" not in home.file_rule(glob, "MEMORY.md").sentence
     assert home.file_rule(glob, "raw_memories.md").sentence
@@ -285,10 +290,98 @@ def test_threads_come_from_the_disk_and_the_books_only_add_to_them(
     assert shown == ["Bare"]
 
 
+NAMES = ", name TEXT, preview TEXT, is_pinned INTEGER, project_id TEXT, thread_section_id TEXT"
+NAMED_TABLES = (
+    "CREATE TABLE projects (id TEXT PRIMARY KEY, name TEXT)",
+    "CREATE TABLE project_roots (project_id TEXT, position INTEGER, path TEXT)",
+    "CREATE TABLE thread_sections (id TEXT PRIMARY KEY, name TEXT)",
+    "INSERT INTO projects VALUES ('p', 'The demo'), ('q', ' '), ('r', 7)",
+    "INSERT INTO project_roots VALUES ('p', 0, '/projects/demo'), ('p', 1, '/projects/never used')",
+    "INSERT INTO project_roots VALUES ('q', 0, '/q')",
+    "INSERT INTO thread_sections VALUES ('s', 'Pinned'), ('t', 'Later')",
+)
+
+
+def test_projects_threads_and_sections_have_the_names_that_people_gave_them(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    for number in range(1, 7):
+        maker.rollout(number, talk(number, "/projects/demo"))
+    maker.state(
+        *(maker.thread_row(number, "/projects/demo", f"Title {number}") for number in range(1, 5)),
+        maker.thread_row(5, "/projects/demo"),
+        maker.thread_row(6, "/q"),
+        *NAMED_TABLES,
+        f"UPDATE threads SET name = 'By hand' WHERE id = '{thread_id(1)}'",
+        f"UPDATE threads SET project_id = 'p', thread_section_id = 's' WHERE id = '{thread_id(2)}'",
+        f"UPDATE threads SET is_pinned = 1, project_id = 'gone' WHERE id = '{thread_id(3)}'",
+        f"UPDATE threads SET thread_section_id = 't', cwd = '/x' WHERE id = '{thread_id(4)}'",
+        f"UPDATE threads SET project_id = 'p' WHERE id = '{thread_id(4)}'",
+        f"UPDATE threads SET project_id = 'q', cwd = '/q' WHERE id = '{thread_id(6)}'",
+        f"UPDATE threads SET preview = 'Said in its parent' WHERE id = '{thread_id(5)}'",
+        more=NAMES,
+    )
+    home = opened(maker, tmp_path)
+    sources = {source.id: source for source in home.sources()}
+    assert [sources[thread_id(number)].title for number in (1, 2, 5)] == [
+        "By hand",
+        "Title 2",
+        "Said in its parent",
+    ]
+    assert [sources[thread_id(number)].state for number in range(1, 6)] == [
+        "",
+        "pinned",
+        "pinned",
+        "in section “Later”",
+        "",
+    ]
+    assert [sources[thread_id(number)].project_name for number in range(1, 7)] == [*["The demo"] * 5, ""]
+    names = {project.path: project.name for project in home.contents().projects}
+    assert names["/projects/demo"] == "The demo (demo)"
+    assert names["/projects/never used"] == "The demo (never used)"
+    assert names["/q"] == "q", "a name that says nothing is none"
+
+
+def test_the_books_say_which_file_of_a_thread_is_the_current_one(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    first = maker.rollout(1, talk(1, "/p"))
+    older, newer = (first.with_name(f"{first.stem}_{thread_id(number)}.jsonl") for number in (2, 3))
+    for path in (older, newer):
+        path.write_bytes(first.read_bytes())
+    assert [source.path for source in opened(maker, tmp_path).sources()] == [newer]
+    row = maker.thread_row(1, "/p").replace("'/gone'", f"'/moved/{older.name}'")
+    maker.state(row)
+    assert [source.path for source in opened(maker, tmp_path).sources()] == [older]
+
+
+def test_a_reset_memory_is_said_and_an_empty_directory_of_somebody_else_is_not(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    maker.file("sessions/2026/08/06/none.txt")
+
+    def said() -> list[str]:
+        home = opened(maker, tmp_path)
+        return [line.text for line in home.agent_status(home.context()) if line.label == "Codex memory"]
+
+    (maker.root / "memories").mkdir()
+    assert said() == []
+    maker.file("memories.lock", "")
+    assert "It was reset" in said()[0]
+    maker.file("memories/extensions/ad_hoc/instructions.md")
+    assert said() == []
+    maker.file("config.toml", '[memories]\nversion = "v2"\n')
+    maker.file("memories_v2.lock", "")
+    assert said() == []
+    (maker.root / "memories_v2").mkdir()
+    assert len(said()) == 1
+
+
 # They were in the database of the threads before they had one of their own.
 @pytest.mark.parametrize("name", ["sqlite/memories_1.sqlite", "state_5.sqlite"])
 def test_jobs_are_told_as_they_stand(maker: CodexHomeMaker, tmp_path: Path, name: str) -> None:
     now = NOW_S
+    maker.file("memories/MEMORY.md")  # so that version 1, whose jobs these are, is in use
     columns = "kind, job_key, status, started_at, finished_at, lease_until, retry_at, last_error"
     job = f"INSERT INTO jobs ({columns}) VALUES"
     maker.state(maker.thread_row(1, "/p", "One"), maker.thread_row(5, "/p", "Five"))

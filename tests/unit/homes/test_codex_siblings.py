@@ -28,7 +28,7 @@ def labels(home: CodexHome) -> dict[str, str]:
 
 def test_unknown_siblings_of_the_memories_are_shown_read_only(maker: CodexHomeMaker) -> None:
     maker.file("AGENTS.md")
-    shown = ("memories_v2/MEMORY.md", "memories_v2/notes/one.md", "memories_extensions/ad_hoc/note.md")
+    shown = ("memories_v3/MEMORY.md", "memories_v3/notes/one.md", "memories_extensions/ad_hoc/note.md")
     for rel in (*shown, "old-memory/kept.txt", "skills/memo.md", "sessions/x.md"):
         maker.file(rel)
     home = CodexHome(maker.root)
@@ -37,8 +37,8 @@ def test_unknown_siblings_of_the_memories_are_shown_read_only(maker: CodexHomeMa
     assert found.pop("AGENTS.md") == "", "what the agent loads stays editable"
     assert all("never changed" in reason for reason in found.values())
     watched = {place.directory.name: place.names for place in home.watched()}
-    assert {"memories_v2", "memories_extensions", "old-memory"} <= watched.keys()
-    assert "memories_v2" in watched["codex"]
+    assert {"memories_v3", "memories_extensions", "old-memory"} <= watched.keys()
+    assert "memories_v3" in watched["codex"]
 
 
 def test_of_siblings_links_secrets_hidden_files_and_what_is_no_text_stay_away(
@@ -51,21 +51,28 @@ def test_of_siblings_links_secrets_hidden_files_and_what_is_no_text_stay_away(
     maker.file("memories_v2/kept.md")
     (maker.root / "memories_v2" / "link.md").symlink_to(outside / "private.md")
     (maker.root / "memories_v2" / "linked").symlink_to(outside)
-    for rel in (".git/HEAD.md", ".hidden.md", "auth.json", "api_token.txt", "data.sqlite", "a/b/c/d/deep.md"):
+    for rel in (".git/HEAD.md", ".hidden.md", "auth.json", "data.sqlite", "a/b/c/d/deep.md"):
         maker.file(f"memories_v2/{rel}")
     assert set(labels(CodexHome(maker.root))) == {"memories_v2/kept.md"}
+
+
+@pytest.mark.parametrize("name", ["api_token.txt", "where-the-secrets-are.md", "oauth.md", "credentials.md"])
+def test_a_note_about_secrets_is_no_secret(maker: CodexHomeMaker, name: str) -> None:
+    maker.file(f"memories_v2/{name}")
+    maker.file("memories_v2/Credentials.json")
+    assert set(labels(CodexHome(maker.root))) == {f"memories_v2/{name}"}
 
 
 def test_however_many_siblings_there_are_few_are_shown(maker: CodexHomeMaker) -> None:
     for number in range(MOST_DIRECTORIES + 4):
         for file in range(MOST_FILES // MOST_DIRECTORIES + 4):
             maker.file(f"memories_{number}/{file}.md")
-    assert len(sibling_names(maker.root)) == MOST_DIRECTORIES
+    assert len(sibling_names(maker.root, "memories")) == MOST_DIRECTORIES
     assert len(labels(CodexHome(maker.root))) == MOST_FILES
 
 
 def test_a_file_of_a_sibling_is_read_and_never_written(maker: CodexHomeMaker, tmp_path: Path) -> None:
-    file = maker.file("memories_v2/MEMORY.md", "theirs\n")
+    file = maker.file("memories_v3/MEMORY.md", "theirs\n")
     parts = open_parts(maker.root, Profile.under(tmp_path / "profile"), lambda: NOW_S * 1000)
     one = next(each for each in parts.home.companions(parts.home.context()) if each.path == file)
     text = CompanionFiles(parts).read(one)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from helpers.samples import copy_sample, snapshot
 from reverie.errors import Unavailable
-from reverie.homes.discovery import FoundHome, discover, open_home
+from reverie.homes.discovery import FoundHome, discover, find_homes, open_home
 
 
 def test_homes_are_found_at_the_usual_places_the_one_in_use_first(tmp_path: Path) -> None:
@@ -72,3 +75,34 @@ def test_what_is_no_home_is_refused_with_a_next_step(tmp_path: Path, make: str) 
         open_home(path)
     assert refusal.value.cause
     assert refusal.value.next_step
+
+
+def test_a_place_that_does_not_answer_is_named_and_the_others_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = copy_sample("mux-home", tmp_path).rename(tmp_path / ".xum")
+    hung, over, stat = tmp_path / ".claude", threading.Event(), os.stat
+
+    def slow_stat(path: Any, **more: Any) -> os.stat_result:
+        if path == hung:
+            over.wait(30)
+        return stat(path, **more)
+
+    monkeypatch.setattr(os, "stat", slow_stat)
+    try:
+        found = find_homes({}, tmp_path, 0.2)
+    finally:
+        over.set()
+    assert found.homes == (FoundHome(good, "mux"),)
+    (place,) = found.troubled
+    assert (place.root, place.silent) == (hung, True)
+    assert "does not answer" in place.error.title
+
+
+def test_the_usual_places_are_looked_at_in_the_order_of_the_agent(tmp_path: Path) -> None:
+    copy_sample("mux-home", tmp_path).rename(tmp_path / ".cmux")
+    copy_sample("mux-home-legacy", tmp_path).rename(tmp_path / ".mux")
+    copy_sample("mux-home", tmp_path).rename(tmp_path / ".xum")
+    found = find_homes({"MUX_ROOT": str(tmp_path / ".cmux")}, tmp_path)
+    assert [home.root.name for home in found.homes] == [".cmux", ".xum", ".mux"]
+    assert found.troubled == ()

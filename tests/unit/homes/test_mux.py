@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,39 @@ def keys(roots: tuple[ScopeRoot, ...]) -> list[str]:
     return [root.key for root in roots]
 
 
+def add_scratch(home: MuxHome) -> str:
+    """A scratch chat with a project memory, as the agent keeps it; returns the path of the chat."""
+    path = str(home.root / "scratch" / "ab12cd34ef")
+    chat = {"id": "ab12cd34ef", "name": "ab12cd34ef", "path": path, "kind": "scratch"}
+    configure(home, ["_scratch", {"workspaces": [chat]}])
+    put(home, f"memory/project/{project_dir_name(path)}/lesson.md")
+    return path
+
+
+def test_the_store_of_a_scratch_chat_is_the_chats_and_no_orphan(home: MuxHome) -> None:
+    path = add_scratch(home)
+    context = home.context(workspace_id="ab12cd34ef")
+    assert (context.project_path, context.dreams_as) == (path, "_scratch")
+    root = home.scope_root(context, Scope.PROJECT)
+    assert (root.directory / "lesson.md").exists()
+    contents = home.contents()
+    assert [project.name for project in contents.projects] == ["Scratch"]
+    assert root.directory not in [orphan.directory for orphan in contents.orphans]
+    assert root in home.roots()
+    assert root.directory not in [
+        store.directory for store in home.lost_stores() if store.kind != "missing-project"
+    ]
+
+
+def test_a_workspace_of_the_multi_bucket_that_names_one_project_has_its_memory(home: MuxHome) -> None:
+    single = {"id": "w", "path": "/w", "projects": [{"projectPath": "/p/app", "projectName": "app"}]}
+    configure(home, ["_multi", {"workspaces": [single, {"id": "none", "path": "/n"}]}])
+    context = home.context(workspace_id="w")
+    assert context.project_path == "/p/app"
+    assert context.for_dreams().project_gap is ProjectGap.MULTI_PROJECT
+    assert home.context(workspace_id="none").project_gap is ProjectGap.MULTI_PROJECT
+
+
 # The sample homes
 
 
@@ -68,7 +102,7 @@ def test_the_sample_lists_its_projects_and_workspaces(home: MuxHome) -> None:
         "acme-api": ["a1f3c9e2b7"],
         "pixel-garden": ["77b0d2c4e5", "3e9a1b5c6d"],
         "data-pipeline": ["c04d8e91aa", "5d6e7f8091"],
-        "_multi": ["e8f1a2b3c4"],
+        "Several projects": ["e8f1a2b3c4"],
     }
     assert [found.id for found in contents.workspaces() if found.archived] == ["3e9a1b5c6d"]
     assert [found.id for found in contents.workspaces() if found.multi_project] == ["e8f1a2b3c4"]
@@ -139,6 +173,28 @@ def test_companions_are_the_instructions_and_the_older_project_file(home: MuxHom
     ]
     multi = home.companions(home.context(workspace_id="e8f1a2b3c4"))
     assert [found.label for found in multi] == ["AGENTS.md", "CLAUDE.md"]
+
+
+def test_the_older_project_file_is_offered_only_where_the_agent_loads_it(home: MuxHome) -> None:
+    context = home.context(workspace_id="77b0d2c4e5")
+
+    def offered() -> list[bool]:
+        shown = home.companions(context)
+        return [found.exists for found in shown if found.label.startswith("memories/")]
+
+    config = home.root / "config.json"
+    data = json.loads(config.read_text())
+    assert offered() == [False]
+    for sign in ("taskSettings", "agentAiDefaults"):
+        data.pop(sign, None)
+    config.write_text(json.dumps(data))
+    shutil.rmtree(home.root / "debug_obj", ignore_errors=True)
+    assert offered() == []
+    assert any(found.exists for found in home.companions(home.context(workspace_id="a1f3c9e2b7")))
+    config.write_text("{")
+    assert offered() == []
+    (home.root / "debug_obj" / "memories").mkdir(parents=True)
+    assert offered() == [False]
 
 
 def test_the_caps_are_those_of_the_agent(home: MuxHome) -> None:
@@ -456,18 +512,27 @@ def test_entries_without_a_time_and_a_streaming_flag_are_ignored(bare: MuxHome) 
         "null": None,
         "huge": {"recency": 1e999, "streaming": True},
     }
-    (bare.root / "extensionMetadata.json").write_text(json.dumps({"workspaces": entries}))
+    (bare.root / "extensionMetadata.json").write_text(json.dumps({"version": 1, "workspaces": entries}))
     assert bare.recencies() == (("ok", 5),)
 
 
 def test_the_order_is_that_in_which_the_agent_sees_its_keys(bare: MuxHome) -> None:
     names = ["b", "20", "a", "4294967295", "3", "01", "0"]
     entries = {name: {"recency": 1, "streaming": True} for name in names}
-    (bare.root / "extensionMetadata.json").write_text(json.dumps({"workspaces": entries}))
+    (bare.root / "extensionMetadata.json").write_text(json.dumps({"version": 1, "workspaces": entries}))
     assert [name for name, _ in bare.recencies()] == ["0", "3", "20", "b", "a", "4294967295", "01"]
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"workspaces": []}', "null"])
+@pytest.mark.parametrize("version", [None, 2, "1", True])
+def test_activity_of_another_version_is_as_good_as_none_as_for_the_agent(
+    bare: MuxHome, version: object
+) -> None:
+    data = {"version": version, "workspaces": {"ok": {"recency": 5, "streaming": False}}}
+    (bare.root / "extensionMetadata.json").write_text(json.dumps(data))
+    assert bare.recencies() == ()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"version": 1, "workspaces": []}', "null"])
 def test_damaged_activity_is_as_good_as_none(bare: MuxHome, content: str) -> None:
     (bare.root / "extensionMetadata.json").write_text(content)
     assert bare.recencies() == ()

@@ -196,9 +196,30 @@ def test_the_first_of_two_workspaces_with_one_id_counts() -> None:
 # Several projects
 
 
-def test_everything_in_the_multi_bucket_is_multi_project() -> None:
-    assert one({"id": "w"}, bucket="_multi").multi_project
-    assert one({"id": "w", "projects": [{"projectPath": "/a"}]}, bucket="_multi").multi_project
+def test_a_workspace_of_the_multi_bucket_has_the_memory_of_the_one_project_that_it_names() -> None:
+    assert one({"id": "w"}, bucket="_multi").memory_project is None
+    both = [{"projectPath": "/a"}, {"projectPath": "/b"}]
+    assert one({"id": "w", "projects": both}, bucket="_multi").memory_project is None
+    single = one({"id": "w", "projects": [{"projectPath": "/a"}]}, bucket="_multi")
+    assert (single.memory_project, single.multi_project) == ("/a", False)
+    assert single.dreams_as == ""
+
+
+def test_a_scratch_chat_has_the_memory_of_its_own_directory_and_dreams_for_its_bucket() -> None:
+    chat = one({"id": "w", "path": "/home/dev/.xum/scratch/w", "kind": "scratch"}, bucket="_scratch")
+    assert (chat.memory_project, chat.dreams_as) == ("/home/dev/.xum/scratch/w", "_scratch")
+    ordinary = one({"id": "w", "path": "/home/dev/.xum/scratch/w"}, bucket="_scratch")
+    assert (ordinary.memory_project, ordinary.dreams_as) == ("_scratch", None)
+    named = parse_config({"projects": [["_scratch", {"workspaces": []}]]}, lambda _name: None)
+    assert [project.name for project in named.projects] == ["Scratch"]
+
+
+def test_the_bucket_of_several_projects_has_a_name_unless_a_person_gave_it_one() -> None:
+    assert [project.name for project in parse(["_multi", {"workspaces": []}]).projects] == [
+        "Several projects"
+    ]
+    named = parse(["_multi", {"workspaces": [], "displayName": "Both docks"}])
+    assert [project.name for project in named.projects] == ["Both docks"]
 
 
 def test_a_workspace_of_an_ordinary_bucket_that_lists_two_projects_is_multi_project() -> None:

@@ -75,3 +75,30 @@ def test_what_tells_of_other_sessions_in_use_is_watched_without_the_memories(tmp
         (tmp_path, ("config.json", "extensionMetadata.json")),
         (tmp_path / "sessions", ()),
     ]
+
+
+def test_a_transcript_is_of_the_project_that_lists_its_workspace(tmp_path: Path) -> None:
+    both = [{"projectPath": "/p/one"}, {"projectPath": "/p/two"}]
+    home = home_with(
+        tmp_path,
+        {
+            "projects": [
+                ["/p/one", {"displayName": "The first", "workspaces": [{"id": "w1", "path": "/p/one/w1"}]}],
+                ["_scratch", {"workspaces": [{"id": "w2", "path": "/s/w2", "kind": "scratch"}]}],
+                ["_multi", {"workspaces": [{"id": "w3", "path": "/m/w3", "projects": both}]}],
+            ]
+        },
+    )
+    for name in ("w1", "w2", "w3"):
+        session = tmp_path / "sessions" / name
+        session.mkdir(parents=True)
+        (session / "chat.jsonl").write_text("{}\n")
+    assert {each.id: (each.project_path, each.project_name) for each in home.sources()} == {
+        "w1": ("/p/one", "The first"),
+        "w2": ("_scratch", "Scratch"),
+        "w3": ("_multi", "Several projects"),
+    }
+    assert {each.id for each in home.sources("/p/one")} == {"w1", "w3"}
+    assert [each.id for each in home.sources("/s/w2")] == ["w2"]
+    assert [each.id for each in home.sources("_scratch")] == ["w2"]
+    assert home.sources("/p/other") == ()

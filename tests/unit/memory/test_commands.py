@@ -4,6 +4,7 @@ home."""
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,28 @@ def test_aliases_and_nulls_are_accepted(bench: Bench, alias: dict[str, Any]) -> 
     bench.ok("str_replace", path="/memories/global/a.md", old_string="x", new_string="y")
     assert bench.ok("view", path="/memories/global/a.md") == "1\ty"
     bench.ok("rename", path="/memories/global/a.md", new_path="/memories/global/b.md")
+
+
+def test_a_proper_name_counts_before_an_alias_whichever_comes_first(bench: Bench) -> None:
+    bench.ok("create", path="/memories/global/a.md", content="alias", file_text="proper")
+    assert bench.ok("view", path="/memories/global/a.md") == "1\tproper"
+
+
+def test_directories_without_a_file_are_not_listed_as_by_the_agent(bench: Bench) -> None:
+    bench.ok("create", path="/memories/global/kept/deep/a.md", file_text="x")
+    ((bench.home / "memory/global") / "empty" / "below").mkdir(parents=True)
+    ((bench.home / "memory/global") / "kept" / "empty").mkdir()
+    listed = bench.ok("view", path="/memories/global")
+    assert "deep/" in listed
+    assert "empty" not in listed
+    assert "empty" not in bench.ok("view", path="/memories")
+
+
+def test_a_scope_root_that_is_a_file_is_named(bench: Bench) -> None:
+    place = bench.home / "sessions" / ACME / "memory"
+    shutil.rmtree(place)
+    place.write_text("x")
+    assert "“memory” could not be" in bench.refused("view", path="/memories/workspace")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +179,7 @@ def test_offset_and_limit_choose_lines_and_an_offset_beyond_the_end_is_refused(b
 
 def test_offset_one_is_fine_on_an_empty_file(bench: Bench) -> None:
     bench.ok("create", path="/memories/global/empty.md", file_text="")
-    assert bench.ok("view", path="/memories/global/empty.md", offset=1) == "1\t"
+    assert bench.ok("view", path="/memories/global/empty.md", offset=1) == ""
     bench.refused("view", path="/memories/global/empty.md", offset=2)
 
 

@@ -87,7 +87,7 @@ def test_the_sample_sidecar_is_read_whole_and_left_alone(home: MuxHome, log: Usa
     assert found == usages(raw(home))
     assert len(found) == len(raw(home)["entries"])
     assert found["project:/home/dev/projects/data-pipeline:kafka%3Atopics.md"].access_count == 3
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     assert snapshot(home.root) == before
 
 
@@ -99,7 +99,8 @@ def test_a_use_changes_its_entry_and_no_other_byte(home: MuxHome, log: UsageLog)
         '"accessCount": 8,\n      "lastAccessedAt": ',
     )
     after = sidecar(home).read_text(encoding="utf-8")
-    assert after == before.replace(old, new + str(log.load()[B].last_accessed_at))
+    # A file that Reverie wrote is known by the newline at its end, which the agent never writes.
+    assert after == before.replace(old, new + str(log.load()[B].last_accessed_at)) + "\n"
 
 
 def test_every_change_does_what_the_agents_own_code_would(home: MuxHome, log: UsageLog):
@@ -202,7 +203,7 @@ def test_a_home_without_a_sidecar_gets_one_in_reveries_own_directory(tmp_path: P
     log.set_pinned("common|a.md", True)
     log.rename("common|a.md", "common|b.md")
     assert log.load()["common|b.md"].pinned
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     assert snapshot(home.root) == before
     assert (tmp_path / "own").stat().st_mode & 0o777 == 0o700
     assert [path.name for path in (tmp_path / "own").iterdir()] == ["memory-meta.json"]
@@ -295,19 +296,185 @@ def test_a_pin_that_the_agent_overwrote_is_put_back_on_top_and_told(
     log.set_pinned(A, True)
     stale.use(B)
     assert not log.load()[A].pinned
-    assert log.reapply_lost() == (A,)
+    assert log.reapply_lost().keys == (A,)
     assert (log.load()[A].pinned, log.load()[A].access_count) == (True, 8)
     assert log.load()[B].access_count == 8
 
 
-def test_it_is_put_back_once_and_not_a_second_time(home: MuxHome, log: UsageLog, stale: Agent):
+def test_a_pin_is_put_back_at_each_overwrite_until_the_agent_was_restarted(
+    home: MuxHome, log: UsageLog, stale: Agent, clock: Time
+):
+    log.set_pinned(A, True)
+    for _ in range(100):
+        stale.use(B)
+        assert not log.load()[A].pinned
+        assert log.reapply_lost().keys == (A,)
+        assert log.reapply_lost().keys == ()
+        assert log.load()[A].pinned
+    assert log.load()[A].access_count == 8
+    assert log.load()[B].access_count == 7 + 100
+    Agent(home, clock).use(B)
+    assert log.reapply_lost().keys == ()
+    assert log.load()[A].pinned
+    assert log.unknown_pins() == frozenset()
+
+
+def test_a_person_is_told_once_how_many_changes_the_agent_lacks(
+    home: MuxHome, log: UsageLog, stale: Agent, clock: Time
+):
+    log.set_pinned(A, True)
+    log.record_read("global:preferences.md")
+    stale.use(B)
+    assert log.reapply_lost().announce == 2
+    stale.use(B)
+    assert log.reapply_lost().announce == 0
+    Agent(home, clock).use(B)
+    assert log.reapply_lost().announce == 0
+    again = Agent(home, clock)
+    log.set_pinned(B, True)
+    again.use(A)
+    assert log.reapply_lost().announce == 1
+
+
+def test_a_pin_is_marked_only_while_a_running_agent_is_known_to_lack_it(
+    home: MuxHome, log: UsageLog, stale: Agent, clock: Time
+):
+    log.set_pinned(A, True)
+    log.record_read(B)
+    assert log.unknown_pins() == frozenset()
+    stale.use("global:preferences.md")
+    log.reapply_lost()
+    assert log.unknown_pins() == {A}
+    # That agent cannot know what was set later either.
+    log.set_pinned(B, True)
+    assert log.unknown_pins() == {A, B}
+    log.set_pinned(A, False)
+    assert log.unknown_pins() == {B}
+    Agent(home, clock).use(A)
+    log.reapply_lost()
+    assert log.unknown_pins() == frozenset()
+
+
+def test_a_pin_that_a_person_took_away_is_not_put_back(home: MuxHome, log: UsageLog, stale: Agent):
     log.set_pinned(A, True)
     stale.use(B)
-    assert log.reapply_lost() == (A,)
-    assert log.reapply_lost() == ()
+    log.reapply_lost()
+    log.set_pinned(A, False)
     stale.use(B)
-    assert log.reapply_lost() == ()
+    log.reapply_lost()
     assert not log.load()[A].pinned
+
+
+def test_a_pin_of_a_file_that_is_gone_is_not_put_back(home: MuxHome, log: UsageLog, stale: Agent):
+    log.set_pinned(A, True)
+    (home.root / "memory" / "global" / "commit-style.md").unlink()
+    stale.use(B)
+    assert log.reapply_lost().keys == ()
+    (home.root / "memory" / "global" / "commit-style.md").write_text("again")
+    stale.use(B)
+    assert log.reapply_lost().keys == ()
+
+
+def test_a_pin_that_the_agent_changed_itself_is_the_agents(home: MuxHome, log: UsageLog, stale: Agent):
+    log.set_pinned("global:preferences.md", False)
+    log.record_write(A)
+    stale.use(B)
+    log.reapply_lost()
+    assert not log.load()["global:preferences.md"].pinned
+    stale.pin("global:preferences.md", False)
+    stale.pin(A, True)
+    log.reapply_lost()
+    stale.pin("global:preferences.md", True)
+    log.reapply_lost()
+    assert log.load()["global:preferences.md"].pinned
+    assert log.load()[A].pinned
+
+
+def test_use_counts_and_write_times_of_both_sides_add_up(
+    home: MuxHome, log: UsageLog, stale: Agent, clock: Time
+):
+    start = {key: usage.access_count for key, usage in log.load().items()}
+    for number in range(40):
+        log.record_read(A)
+        log.record_write(B)
+        for _ in range(number % 4):
+            stale.use(A)
+            stale.use(B)
+        if number % 3 == 0:
+            log.reapply_lost()
+    written = clock.now
+    log.record_write(B)
+    stale.use("global:preferences.md")
+    log.reapply_lost()
+    Agent(home, clock).use("global:preferences.md")
+    log.reapply_lost()
+    theirs = sum(number % 4 for number in range(40))
+    assert log.load()[A].access_count == start[A] + 40 + theirs
+    assert log.load()[B].access_count == start[B] + 41 + theirs
+    assert (log.load()[B].last_write_at or 0) > written
+
+
+def test_changes_of_two_profiles_survive_a_running_agent(
+    home: MuxHome, log: UsageLog, stale: Agent, clock: Time, tmp_path: Path
+):
+    other = log_of(home, tmp_path / "other", clock)
+    log.set_pinned(A, True)
+    other.set_pinned(B, True)
+    other.record_read(A)
+    for number in range(20):
+        stale.use("global:preferences.md")
+        for each in (log, other) if number % 2 else (other, log):
+            each.reapply_lost(patient=True)
+        for each in (log, other):
+            each.reapply_lost()
+        assert (log.load()[A].pinned, log.load()[B].pinned) == (True, True)
+        assert (log.load()[A].access_count, log.load()[B].access_count) == (9, 8)
+    Agent(home, clock).use("global:preferences.md")
+    for each in (log, other):
+        assert each.reapply_lost().keys == ()
+        assert each.unknown_pins() == frozenset()
+
+
+def test_the_file_of_another_profile_does_not_count_as_the_agents(
+    home: MuxHome, log: UsageLog, stale: Agent, clock: Time, tmp_path: Path
+):
+    log.set_pinned(A, True)
+    log_of(home, tmp_path / "other", clock).record_read(B)
+    assert log.reapply_lost().keys == ()
+    stale.use(B)
+    assert log.reapply_lost().keys == (A,)
+
+
+def test_who_asks_again_puts_back_only_every_few_seconds_and_not_at_once(
+    home: MuxHome, tmp_path: Path, stale: Agent, clock: Time
+):
+    now = [100.0]
+    own = tmp_path / "own" / "memory-meta.json"
+    log = UsageLog(home, own_sidecar=own, lock_dir=tmp_path / "locks", clock=clock, seconds=lambda: now[0])
+    log.set_pinned(A, True)
+    put_back = []
+    for _ in range(100):
+        stale.use(B)
+        kept = log.reapply_lost(patient=True)
+        put_back.append(bool(kept.keys))
+        assert kept.pending is not bool(kept.keys)
+        now[0] += 0.1
+    assert sum(put_back) == 3
+    assert put_back.index(True) in (8, 9)
+    now[0] += 5
+    assert log.reapply_lost(patient=True).keys == (A,)
+    assert not log.reapply_lost(patient=True).pending
+    assert log.load()[A].pinned
+
+
+def test_the_ledger_survives_the_end_of_every_process(
+    home: MuxHome, tmp_path: Path, stale: Agent, clock: Time
+):
+    log_of(home, tmp_path, clock).set_pinned(A, True)
+    for _ in range(3):
+        stale.use(B)
+        assert log_of(home, tmp_path, clock).reapply_lost().keys == (A,)
+    assert log_of(home, tmp_path, clock).unknown_pins() == {A}
 
 
 def test_it_is_put_back_even_where_the_agent_wrote_the_old_state_again(
@@ -317,7 +484,7 @@ def test_it_is_put_back_even_where_the_agent_wrote_the_old_state_again(
     log.set_pinned(A, True)
     stale.pin(B, False)
     assert sidecar(home).read_bytes() == old
-    assert log.reapply_lost() == (A,)
+    assert log.reapply_lost().keys == (A,)
     assert log.load()[A].pinned
 
 
@@ -327,7 +494,7 @@ def test_it_is_put_back_on_top_of_what_the_agent_counted_on_the_same_memory(
     log.set_pinned(A, True)
     stale.use(A, write=True)
     used = clock.now
-    assert log.reapply_lost() == (A,)
+    assert log.reapply_lost().keys == (A,)
     assert log.load()[A] == Usage(True, 9, used, used)
 
 
@@ -337,7 +504,7 @@ def test_an_unpin_is_put_back_whatever_the_agent_counted(log: UsageLog, stale: A
     stale.use(B)
     for _ in range(uses):
         stale.use("global:preferences.md")
-    assert log.reapply_lost() == ("global:preferences.md",)
+    assert log.reapply_lost().keys == ("global:preferences.md",)
     assert log.load()["global:preferences.md"].access_count == 11 + uses
     assert not log.load()["global:preferences.md"].pinned
 
@@ -346,7 +513,7 @@ def test_lost_counts_are_put_back(log: UsageLog, stale: Agent):
     log.record_read(A)
     log.record_write(A)
     stale.use(B)
-    assert log.reapply_lost() == (A,)
+    assert log.reapply_lost().keys == (A,)
     assert log.load()[A].access_count == 9
     assert (log.load()[A].last_write_at or 0) > START
 
@@ -356,7 +523,7 @@ def test_a_lost_rename_is_put_back(home: MuxHome, log: UsageLog, stale: Agent):
     (notes / "people").rename(notes / "staff")
     log.rename("global:people", "global:staff")
     stale.use(B)
-    assert set(log.reapply_lost()) == {
+    assert set(log.reapply_lost().keys) == {
         "global:people/reviewers.md",
         "global:people/équipe.md",
         "global:staff",
@@ -371,7 +538,7 @@ def test_a_lost_delete_is_put_back(home: MuxHome, log: UsageLog, stale: Agent):
     (home.root / "memory" / "global" / "testing.md").unlink()
     log.delete(B)
     stale.use(A)
-    assert log.reapply_lost() == (B,)
+    assert log.reapply_lost().keys == (B,)
     assert B not in log.load()
 
 
@@ -381,7 +548,7 @@ def test_a_deleted_memory_that_the_agent_made_anew_keeps_only_its_new_life(
     log.delete("global:preferences.md")
     stale.use("global:preferences.md", write=True)
     used_at = clock.now
-    assert log.reapply_lost() == ("global:preferences.md",)
+    assert log.reapply_lost().keys == ("global:preferences.md",)
     assert log.load()["global:preferences.md"] == Usage(False, 1, used_at, used_at)
 
 
@@ -391,7 +558,7 @@ def test_use_of_a_memory_that_is_gone_is_not_brought_back(home: MuxHome, log: Us
     log.record_write(NEW)
     note.unlink()
     stale.use(B)
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     assert NEW not in log.load()
 
 
@@ -399,7 +566,7 @@ def test_use_of_a_new_memory_is_put_back(home: MuxHome, log: UsageLog, stale: Ag
     (home.root / "memory" / "global" / "new.md").write_text("x")
     log.record_write(NEW)
     stale.use(B)
-    assert log.reapply_lost() == (NEW,)
+    assert log.reapply_lost().keys == (NEW,)
     assert log.load()[NEW].access_count == 1
 
 
@@ -408,7 +575,7 @@ def test_an_agent_that_knows_our_change_is_left_alone(home: MuxHome, log: UsageL
     log.record_read(B)
     Agent(home, clock).use(A)
     after = snapshot(home.root)
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     assert snapshot(home.root) == after
 
 
@@ -416,18 +583,18 @@ def test_what_the_agent_does_knowing_our_change_stands(home: MuxHome, log: Usage
     log.set_pinned(A, True)
     agent = Agent(home, clock)
     agent.pin(A, False)
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     assert not log.load()[A].pinned
     log.set_pinned(A, True)
     agent = Agent(home, clock)
     agent.use(A)
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     agent.use(A)
     agent.pin(A, False)
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     assert not log.load()[A].pinned
     agent.delete(B)
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
 
 
 def test_the_next_change_puts_back_too_and_it_is_told_later(home: MuxHome, log: UsageLog, stale: Agent):
@@ -436,8 +603,8 @@ def test_the_next_change_puts_back_too_and_it_is_told_later(home: MuxHome, log: 
     log.record_read(B)
     assert log.load()[A].pinned
     assert log.load()[B].access_count == 9
-    assert log.reapply_lost() == (A,)
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().announce == 2
+    assert log.reapply_lost().announce == 0
 
 
 def test_a_change_made_after_the_loss_is_kept_as_well(log: UsageLog, stale: Agent):
@@ -445,16 +612,15 @@ def test_a_change_made_after_the_loss_is_kept_as_well(log: UsageLog, stale: Agen
     stale.use(B)
     log.set_pinned(B, True)
     stale.use(A)
-    # Of the first it is only told: it was put back by the second, and the agent has overwritten it again.
-    assert log.reapply_lost() == (A, B)
+    assert log.reapply_lost().keys == (A, B)
     assert log.load()[B].pinned
-    assert not log.load()[A].pinned
+    assert log.load()[A].pinned
 
 
 def test_the_ledger_is_shared_by_all_processes_of_the_profile(home: MuxHome, tmp_path: Path, stale: Agent):
     log_of(home, tmp_path).set_pinned(A, True)
     stale.use(B)
-    assert log_of(home, tmp_path).reapply_lost() == (A,)
+    assert log_of(home, tmp_path).reapply_lost().keys == (A,)
     assert log_of(home, tmp_path).load()[A].pinned
 
 
@@ -471,14 +637,14 @@ def test_a_damaged_ledger_is_no_ledger(home: MuxHome, log: UsageLog, tmp_path: P
     ):
         ledger.write_text(damage, encoding="utf-8")
         stale.use(B)
-        assert log.reapply_lost() == ()
+        assert log.reapply_lost().keys == ()
         log.record_read(B)
 
 
 def test_a_removed_sidecar_is_not_filled_from_the_ledger(home: MuxHome, log: UsageLog):
     log.set_pinned(A, True)
     sidecar(home).unlink()
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     assert not sidecar(home).exists()
 
 
@@ -508,10 +674,10 @@ def test_a_change_that_a_kill_prevented_is_never_made_later(
     with killed_at(step):
         log.set_pinned(A, True)
     agent = Agent(home, clock)
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     assert not log.load()[A].pinned
     agent.use("global:preferences.md")
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     assert not log.load()[A].pinned
 
 
@@ -520,7 +686,7 @@ def test_a_kill_does_not_unprotect_what_was_changed_before(home: MuxHome, log: U
     with killed_at("fsync"):
         log.set_pinned(B, True)
     stale.use("global:preferences.md")
-    assert A in log.reapply_lost()
+    assert A in log.reapply_lost().keys
     assert log.load()[A].pinned
 
 
@@ -531,7 +697,7 @@ def test_a_change_after_the_replace_is_protected_even_if_the_process_ends_there(
         log.set_pinned(A, True)
     assert log.load()[A].pinned
     stale.use(B)
-    assert log.reapply_lost() == (A,)
+    assert log.reapply_lost().keys == (A,)
 
 
 def test_a_refused_change_is_not_made_later(
@@ -547,7 +713,7 @@ def test_a_refused_change_is_not_made_later(
         log.set_pinned(A, True)
     monkeypatch.setattr(log._sidecar, "update", real)
     Agent(home, clock).use(B)
-    assert log.reapply_lost() == ()
+    assert log.reapply_lost().keys == ()
     assert not log.load()[A].pinned
 
 
@@ -568,6 +734,8 @@ def test_with_one_stale_write_between_no_use_and_no_pin_of_anybody_is_lost(
     with tempfile.TemporaryDirectory() as name:
         home = MuxHome(copy_sample("mux-home-legacy", Path(name)))
         shutil.copy(Path(__file__).parents[2] / "samples" / "mux-home" / "memory-meta.json", sidecar(home))
+        samples = Path(__file__).parents[2] / "samples" / "mux-home" / "memory" / "global"
+        shutil.copytree(samples, home.root / "memory" / "global", dirs_exist_ok=True)
         clock = Time()
         log = log_of(home, Path(name), clock)
         expected = {key: [usage.pinned, usage.access_count] for key, usage in log.load().items()}

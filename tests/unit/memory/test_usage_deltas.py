@@ -5,6 +5,7 @@ Scenes with files and processes are in test_usage.py; here are the rules.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.memory.usage_deltas import MAX_AGE_MS, MAX_DELTAS, Delta, Ledger, put_back
+from reverie.memory.usage_deltas import judged as left_of
 from reverie.memory.usage_entries import UNUSED, Usage, put, usage_of
 from reverie.memory.usage_ledger import LedgerFile
 
@@ -19,11 +21,12 @@ NOW = 1_787_300_000_000
 
 
 def judged(delta: Delta, now: Usage | None, *, exists: bool = True) -> Usage | None:
-    """The entry after a look at it; None for no entry."""
+    """The entry after the agent made it `now`; None for no entry."""
     entries: dict[str, object] = {}
     if now is not None:
         put(entries, "k", now)
-    put_back({"k": delta}, entries, lambda key: exists)
+    left = left_of({"k": delta}, entries, lambda key: exists, by_agent=True, now=NOW)
+    put_back(left, entries, lambda key: exists)
     return usage_of(entries["k"]) if "k" in entries else None
 
 
@@ -67,7 +70,7 @@ LOWERED = Delta(Usage(False, 6, 20, 20), Usage(False, 5, 10, 8), NOW)
         (READ, None, None),
     ],
 )
-def test_a_change_that_was_overwritten_is_made_once_more_and_any_other_is_left(
+def test_a_change_that_was_overwritten_is_made_again_and_any_other_is_left(
     delta: Delta, now: Usage | None, expected: Usage | None
 ):
     assert judged(delta, now) == expected
@@ -76,6 +79,51 @@ def test_a_change_that_was_overwritten_is_made_once_more_and_any_other_is_left(
 def test_nothing_is_put_back_for_a_file_that_is_gone():
     assert judged(FIRST, None, exists=False) is None
     assert judged(GONE, Usage(True, 7, 30, 8), exists=False) is None
+
+
+def after_agent(entries: dict[str, Usage], *deltas: tuple[str, Delta]) -> dict[str, Delta]:
+    raw: dict[str, object] = {}
+    for key, usage in entries.items():
+        put(raw, key, usage)
+    return left_of(dict(deltas), raw, lambda key: True, by_agent=True, now=NOW)
+
+
+def test_an_agent_that_knows_one_change_knows_those_made_before_it():
+    maybe = Usage(False, 9, 30, 8)
+    told = Delta(READ.before, READ.after, NOW, overwritten=True)
+    assert after_agent({"k": maybe, "l": Usage(True, 6, 20, 8)}, ("k", told), ("l", PIN)) == {}
+    left = after_agent({"k": maybe, "l": Usage(True, 6, 20, 8)}, ("l", PIN), ("k", told))
+    assert list(left) == ["k"]
+
+
+def test_an_agent_that_lacks_one_change_lacks_those_made_after_it():
+    maybe = Usage(False, 9, 30, 8)
+    left = after_agent({"k": maybe, "l": Usage(False, 5, 10, 8)}, ("l", PIN), ("k", READ))
+    assert list(left) == ["l", "k"]
+    assert left["k"].after == Usage(False, 10, 30, 8)
+    assert list(after_agent({"k": maybe, "l": Usage(False, 5, 10, 8)}, ("k", READ), ("l", PIN))) == ["l"]
+
+
+def test_a_change_that_may_be_known_counts_as_lost_only_where_it_was_overwritten_before():
+    maybe = {"k": Usage(False, 9, 30, 8)}
+    assert after_agent(maybe, ("k", READ)) == {}
+    assert after_agent(maybe, ("k", Delta(READ.before, READ.after, NOW, overwritten=True))) != {}
+
+
+@pytest.mark.parametrize("delta", [PIN, UNPIN, READ, WRITE, FIRST])
+def test_another_reverie_that_kept_a_change_settles_nothing(delta: Delta):
+    assert delta.after is not None
+    raw: dict[str, object] = {}
+    put(raw, "k", Usage(delta.after.pinned, delta.after.access_count + 1, 90, delta.after.last_write_at))
+    left = left_of({"k": delta}, raw, lambda key: True, by_agent=False, now=NOW)
+    assert not left["k"].lost
+    # What is then overwritten by the agent is made again, without what the other one counted.
+    put(raw, "k", delta.before or UNUSED)
+    left = left_of(left, raw, lambda key: True, by_agent=True, now=NOW)
+    put_back(left, raw, lambda key: True)
+    again = usage_of(raw["k"])
+    assert again.access_count == delta.after.access_count
+    assert again.pinned == delta.after.pinned
 
 
 USAGES = st.builds(
@@ -115,7 +163,7 @@ def test_old_deltas_and_too_many_are_let_go():
 
 def test_a_ledger_whose_last_change_never_came_is_the_one_before():
     before = Ledger("one")
-    ledger = Ledger("two", {"k": FIRST}, (), ("inode 1", before))
+    ledger = Ledger("two", {"k": FIRST}, False, ("inode 1", before))
     assert ledger.as_of("inode 1") is before
     assert ledger.as_of("inode 2") is ledger
 
@@ -123,7 +171,16 @@ def test_a_ledger_whose_last_change_never_came_is_the_one_before():
 def test_a_stored_ledger_reads_back(tmp_path: Path):
     file = LedgerFile(tmp_path / "own" / "ledger.json")
     assert file.read() == Ledger()
-    ledger = Ledger("two", {"k": GONE, "l": FIRST}, ("m",), ("one", Ledger("one", {"k": PIN}, ("n",))))
+    lost = Delta(FIRST.before, FIRST.after, NOW, lost=True, overwritten=True)
+    ledger = Ledger("two", {"k": GONE, "l": lost}, True, ("one", Ledger("one", {"k": PIN})))
     file.write(ledger)
     assert file.read() == ledger
     assert [path.name for path in (tmp_path / "own").iterdir()] == ["ledger.json"]
+
+
+def test_a_change_that_no_agent_was_seen_to_lack_for_thirty_days_is_not_put_back() -> None:
+    """Else an old copy of the sidecar, restored or synchronised, would be pinned again."""
+    delta = Delta(None, Usage(True, 2, 2, None), at=NOW - MAX_AGE_MS)
+    assert left_of({"k": delta}, {}, lambda _key: True, by_agent=True, now=NOW) == {}
+    young = replace(delta, at=NOW - MAX_AGE_MS + 1)
+    assert set(left_of({"k": young}, {}, lambda _key: True, by_agent=True, now=NOW)) == {"k"}

@@ -23,6 +23,21 @@ def described(block: str) -> str | None:
 
 
 @pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        ('"ship \\ud83d\\udea2 it"', "ship 🚢 it"),
+        ('"\\uD83D\\uDEA2\\ud83d\\udea2"', "🚢🚢"),
+        ('"\\ue000 \\ud83d\\udea2 \ue001"', "\ue000 🚢 \ue001"),
+        ("'ship \\ud83d\\udea2 it'", "ship \\ud83d\\udea2 it"),
+        ("ship \\ud83d\\udea2 it", "ship \\ud83d\\udea2 it"),
+        ('"a \\\\ud83d\\\\udea2"', "a \\ud83d\\udea2"),
+    ],
+)
+def test_two_escapes_of_one_character_are_that_character_where_escapes_count(block: str, text: str):
+    assert described(f"description: {block}\n") == text
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "yes",

@@ -42,6 +42,32 @@ def test_a_run_in_scope_is_applied_to_the_overlay_only(parts: HomeParts) -> None
     assert contents(parts.home.root) == before
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        create("/memories/global/.git/HEAD"),
+        create("/memories/workspace/.envrc"),
+        create("/memories/project/api/.vscode/tasks.json"),
+        {"command": "insert", "path": "/memories/global/.note.md", "insert_line": 0, "insert_text": "x"},
+        {"command": "delete", "path": "/memories/global/.note.md"},
+        {
+            "command": "rename",
+            "old_path": "/memories/global/testing.md",
+            "new_path": "/memories/global/.envrc",
+        },
+        {"command": "rename", "old_path": "/memories/global/.note.md", "new_path": "/memories/global/x.md"},
+    ],
+)
+def test_a_run_touches_no_hidden_name(parts: HomeParts, request_: dict[str, Any]) -> None:
+    (parts.home.root / "memory/global/.note.md").write_text("hidden\n")
+    guard = guard_of(parts)
+    answer = guard.execute(request_)
+    assert not answer["success"]
+    assert "begins with a dot" in answer["error"]
+    assert guard.remaining == 8
+    assert guard.execute(create("/memories/global/a.b/c.md"))["success"]
+
+
 def test_project_memory_is_out_of_bounds_without_a_single_project(parts: HomeParts) -> None:
     guard = guard_of(parts, MULTI)
     answer = guard.execute(create("/memories/project/new.md"))
@@ -98,6 +124,26 @@ def test_a_failing_request_costs_and_is_journaled_with_the_reason(parts: HomePar
     answer = guard.execute({"command": "str_replace", "path": "/memories/global/testing.md", "old_str": "zz"})
     assert guard.ops[0]["note"] == answer["error"]
     assert guard.remaining == 7
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"command": "create", "file_text": "x"},
+        {"command": "rename", "old_path": "/memories/global/testing.md"},
+        {"command": "rename", "path": "/memories/global/testing.md"},
+        {"command": "delete", "path": 7},
+        {"command": "insert", "path": "/memories/global/testing.md", "insert_line": -1, "insert_text": "x"},
+    ],
+)
+def test_a_malformed_request_is_answered_costs_nothing_and_is_not_journaled(
+    parts: HomeParts, request_: dict[str, Any]
+) -> None:
+    guard = DreamOverlay(parts.home, workspace(parts, PIPELINE), parts.usage).guard(budget=1, dry_run=False)
+    answer = guard.execute(request_)
+    assert not answer["success"]
+    assert answer["error"]
+    assert (guard.remaining, guard.ops) == (1, ())
 
 
 def test_a_dry_run_costs_budget_and_is_journaled_as_not_applied(parts: HomeParts) -> None:
@@ -167,7 +213,10 @@ def test_no_sequence_of_requests_leaves_the_rails(
     for request in requests:
         guard.execute(request)
     mutating = [
-        request for request in requests if request["command"] in ("create", "delete", "rename", "insert")
+        request
+        for request in requests
+        if request["command"] in ("create", "delete", "rename", "insert")
+        and request.get("insert_line", 0) >= 0
     ]
     assert len(guard.ops) == len(mutating)
     assert [op["command"] for op in guard.ops] == [request["command"] for request in mutating]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from helpers.expect_log import ExpectLog
 from reverie.errors import StoreError
 from reverie.runs.record import RunRecord, RunStore, not_applied
 
@@ -172,3 +175,17 @@ def test_nothing_counts_as_applied_in_a_run_that_did_not_come_to_pass() -> None:
     assert not any(op["applied"] for op in ops)
     assert [op["note"] for op in ops][0::2] == ["stopped", "refused"]
     assert "somebody changed it" in ops[1]["note"]
+
+
+def test_a_mark_that_cannot_be_removed_does_not_fail_a_run_that_is_settled(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+) -> None:
+    def full(_path: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", full)
+        expect_log("could not be removed")
+        done = finished(store, store.new_id(NOW))
+    assert store.load(done.id).outcome == "completed"
+    assert store.unsettled() == ()

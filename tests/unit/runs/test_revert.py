@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.benches import NOW, contents, sample_parts, workspace
+from helpers.engines import ScriptedEngine
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
 from reverie.errors import StoreError, Unavailable
@@ -51,6 +52,40 @@ def test_a_revert_gives_back_every_byte_pin_and_use_and_keeps_coverage(parts: Ho
     assert parts.runs.load(run.run_id).reverted
     newest = parts.snapshots.history.commits()[0]
     assert (newest.actor, newest.run_id) == ("revert", result.run_id)
+
+
+def test_a_revert_leaves_no_folder_that_the_run_made(parts: HomeParts) -> None:
+    folders = {path for path in parts.home.root.rglob("*") if path.is_dir()}
+    deep = "/memories/global/" + "/".join(["deep"] * 40) + "/x.md"
+    engine = ScriptedEngine({"command": "create", "path": deep, "file_text": "x"})
+    run = parts.dreams.run(DreamRequest(workspace(parts, ACME)), engine)
+    assert run.outcome == "completed"
+    assert (parts.home.root / "memory/global/deep").is_dir()
+    parts.reverter.revert(run.run_id)
+    assert {path for path in parts.home.root.rglob("*") if path.is_dir()} == folders
+
+
+@pytest.mark.parametrize("method", ["mark_reverted", "finish"])
+def test_a_revert_whose_record_cannot_be_written_is_done_and_recovery_finishes_its_record(
+    parts: HomeParts, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    before = memories(parts.home.root)
+    run = dream(parts)
+
+    def full(*_args: object, **_named: object) -> None:
+        raise Unavailable("record.json was not written.", cause="The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(parts.runs), method, full)
+        result = parts.reverter.revert(run.run_id)
+    assert result.restored
+    assert "The disk is full." in result.summary
+    after = memories(parts.home.root)
+    assert {name for name in before if before[name] != after[name]} <= {"memory-meta.json"}
+    with parts.leases.acquire(dream_lease_name(parts.home_id), purpose="test"):
+        parts.recovery.run()
+    assert parts.runs.load(result.run_id).outcome == "completed"
+    assert parts.runs.load(run.run_id).reverted_by == result.run_id
 
 
 def test_a_later_edit_elsewhere_in_the_file_survives(parts: HomeParts) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from helpers.benches import contents, sample_parts
-from reverie.errors import Conflict, StoreError, Unavailable
+from reverie.errors import Busy, Conflict, StoreError, Unavailable
 from reverie.files.checkpoint import set_observer
 from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.usage import Usage
+from reverie.runs import transaction as transaction_module
 from reverie.runs.journal import FileIntent, Images, Journal, PlannedChange, ops_of
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 from reverie.services.parts import HomeParts
@@ -263,7 +265,9 @@ def test_what_cannot_be_put_back_now_is_pending_and_goes_back_later(
     assert bench.now() == bench.before
 
 
-def test_a_run_that_lost_its_lease_touches_nothing_more(bench: Bench) -> None:
+def test_a_run_that_lost_its_lease_puts_its_files_back_and_leaves_its_record_to_recovery(
+    bench: Bench,
+) -> None:
     checks = iter([None, None, LeaseLost("taken over")])
 
     def check() -> None:
@@ -273,9 +277,28 @@ def test_a_run_that_lost_its_lease_touches_nothing_more(bench: Bench) -> None:
     with pytest.raises(LeaseLost):
         bench.transaction.apply(bench.plan(), commit=lambda: None, check=check)
     assert bench.transaction.undone is None
-    assert bench.now() == {**bench.before, STYLE: b"merged\n", NEW: b"new\n"}
-    assert bench.recover().restored
     assert bench.now() == bench.before
+    assert bench.recover() == Recovered(False)
+    assert bench.now() == bench.before
+
+
+def test_nobody_recovers_a_run_that_is_in_the_middle_of_its_changes(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transaction_module, "_FENCE_WAIT_S", 0.05)
+    journal, refused = bench.plan(), []
+
+    def check() -> None:
+        state = bench.now()
+        with pytest.raises(Busy) as busy:
+            bench.recover()
+        refused.append(busy.value.reason)
+        assert bench.now() == state
+
+    bench.transaction.apply(journal, commit=check, check=check)
+    assert refused == ["suspended"] * 6
+    assert bench.recover().committed
+    assert not bench.recover().pending
 
 
 @pytest.mark.parametrize("error", [LeaseLost("taken over"), RuntimeError("stopped")])
@@ -384,3 +407,53 @@ def test_the_ops_of_a_journal_without_coverage_name_what_happens_to_each_file() 
     journal = Journal((intent(None, "x"), intent("x", None), intent("x", "y")))
     assert [op["command"] for op in ops_of(journal)] == ["create", "delete", "str_replace"]
     assert ops_of(None) == ()
+
+
+def test_a_run_that_is_put_back_leaves_no_directory_that_it_made(bench: Bench) -> None:
+    with pytest.raises(Unavailable):
+        bench.transaction.apply(bench.plan(coverage={"ops": []}), commit=stop_at_commit)
+    assert not (bench.directory / NEW).parent.exists()
+
+
+def test_a_killed_run_that_is_recovered_leaves_no_directory_that_it_made(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    die_after(bench, bench.plan(), 2, monkeypatch)
+    assert (bench.directory / NEW).parent.exists()
+    bench.recover()
+    assert not (bench.directory / NEW).parent.exists()
+
+
+@pytest.mark.parametrize("name", ["mine.md", ".hidden"])
+def test_a_directory_that_a_run_made_stays_when_somebody_put_something_into_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    die_after(bench, bench.plan(), 2, monkeypatch)
+    other = bench.directory / "fresh" / name
+    other.write_text("mine\n")
+    bench.recover()
+    assert other.read_text() == "mine\n"
+    assert not (bench.directory / NEW).exists()
+
+
+@pytest.mark.parametrize("rel", [".git/HEAD", "a/.envrc", ".vscode/tasks.json"])
+def test_no_run_makes_a_hidden_file_but_an_undo_may_bring_one_back(bench: Bench, rel: str) -> None:
+    change = PlannedChange(bench.root, rel, None, b"x\n")
+    with pytest.raises(StoreError) as refused:
+        bench.transaction.prepare([change])
+    assert refused.value.reason == "hidden"
+    assert bench.transaction.load() is None
+    bench.transaction.prepare([replace(change, before=b"old\n")])
+    journal = bench.transaction.prepare([change], restores=True)
+    assert [intent.rel for intent in journal.intents] == [rel]
+
+
+def test_the_journal_knows_which_directories_the_run_makes(bench: Bench) -> None:
+    journal = bench.plan()
+    assert journal.made == (("memory/global", "fresh"),)
+    assert bench.transaction.load() == journal
+    shutil.rmtree(bench.directory)
+    again = bench.transaction.prepare([PlannedChange(bench.root, "a/b/c.md", None, b"x\n")])
+    assert again.made == (("memory", "global/a/b"), ("memory", "global/a"), ("memory", "global"))
+    (bench.directory / "a" / "b").mkdir(parents=True)
+    assert bench.transaction.prepare([PlannedChange(bench.root, "a/b/c.md", None, b"x\n")]).made == ()

@@ -26,6 +26,8 @@ REMOTE = "anthropic:claude-sonnet-4-5"
 class NoKeys:
     """A keyring with nothing in it."""
 
+    trouble = ""
+
     def get(self, provider: str) -> str | None:
         return None
 

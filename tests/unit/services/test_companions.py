@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import stat
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from helpers.benches import Time
 from helpers.claude_home import ClaudeHomeMaker, write
+from helpers.opened_files import opened_files
 from reverie.compose import open_parts
 from reverie.errors import Conflict, MendableError, Unavailable
 from reverie.homes.listing import Companion
@@ -17,6 +20,7 @@ from reverie.memory.companion_places import companion_place, is_of_companions
 from reverie.profile import Profile
 from reverie.services.companions import CompanionFiles, companion_targets
 from reverie.services.parts import HomeParts
+from reverie.services.search import SearchDesk
 from reverie.services.workbench import Workbench
 
 
@@ -160,3 +164,86 @@ def test_their_directories_are_watched_for_them_alone(parts: HomeParts, project:
         (project / ".claude" / "rules", ("a.md",)),
     }
     assert not any(target.recursive for target in targets)
+
+
+_IMPORTED = (
+    "@{user}/.kube/config @{user}/.config/gh/hosts.yml @{user}/.pgpass @{user}/.bash_history\n"
+    "@.env @certs/server.pem @/etc/passwd @/proc/self/environ\n"
+    "@{user}/notes/outside.md @docs/inside.md @link.md\n"
+)
+
+
+@pytest.fixture
+def hostile(maker: ClaudeHomeMaker, project: Path) -> Path:
+    """A project whose CLAUDE.md imports what nobody wants read; each such file holds the word `jellyfish`."""
+    for name in (".kube/config", ".config/gh/hosts.yml", ".pgpass", ".bash_history", "notes/outside.md"):
+        write(maker.user / name, "jellyfish @deeper.md\n")
+    write(maker.user / "notes/deeper.md", "jellyfish\n")
+    for name in (".env", "certs/server.pem"):
+        write(project / name, "jellyfish\n")
+    write(project / "docs/inside.md", "starfish\n")
+    (project / "link.md").symlink_to(maker.user / ".kube/config")
+    maker.typed(project)
+    return write(project / "CLAUDE.md", _IMPORTED.format(user=maker.user))
+
+
+def test_imports_of_credentials_of_the_system_and_from_outside_are_not_opened(
+    maker: ClaudeHomeMaker, hostile: Path, parts: HomeParts, project: Path
+) -> None:
+    context = parts.home.context(project_path=str(project))
+    with opened_files() as opened:
+        found = {each.path: each for each in parts.home.companions(context)}
+        desk = SearchDesk()
+        desk.add(parts)
+        desk.update()
+        assert desk.search("starfish").hits
+        assert not desk.search("jellyfish").hits
+    names = {path.name for path in found}
+    assert "inside.md" in names
+    assert not {"config", "hosts.yml", ".pgpass", ".bash_history", "server.pem", "passwd", "environ"} & names
+    (named,) = [each for path, each in found.items() if path.name == ".env"]
+    assert named.unopened, "named, since the agent loads it"
+    assert "deeper.md" not in names, "what is not opened imports nothing"
+    never = (
+        str(maker.user / ".kube"),
+        "/proc/self/environ",
+        "outside.md",
+        "deeper.md",
+        ".env",
+        "server.pem",
+        "passwd",
+    )
+    assert not [name for name in opened if name.endswith(never) or "/.kube/" in name]
+    assert b"jellyfish" not in parts.profile.search_index.read_bytes()
+
+
+def test_what_is_imported_from_outside_is_named_and_says_why_it_is_not_opened(
+    maker: ClaudeHomeMaker, hostile: Path, parts: HomeParts, project: Path
+) -> None:
+    one = companion(parts, project, maker.user / "notes" / "outside.md")
+    text = CompanionFiles(parts).read(one)
+    assert (text.content, text.read_only) == ("", one.unopened)
+    assert one.unopened
+    with pytest.raises(MendableError):
+        CompanionFiles(parts).save(one, "mine", text.sha256)
+    assert one.path.read_text() == "jellyfish @deeper.md\n"
+    watched = companion_targets([one], set())
+    assert watched == []
+
+
+def test_an_index_of_an_earlier_version_that_holds_credentials_is_removed(
+    hostile: Path, parts: HomeParts, project: Path
+) -> None:
+    index = parts.profile.search_index
+    index.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(index)) as old:
+        old.executescript(
+            "CREATE TABLE docs (text); INSERT INTO docs VALUES ('jellyfish'); PRAGMA user_version = 3;"
+        )
+    assert b"jellyfish" in index.read_bytes()
+    desk = SearchDesk()
+    desk.add(parts)
+    desk.update()
+    assert desk.search("starfish").hits
+    left = [path for path in index.parent.rglob("*") if path.is_file() and b"jellyfish" in path.read_bytes()]
+    assert left == []

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from helpers.benches import contents, sample_parts, workspace
+from helpers.ordinary_user import without_power
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable
+from reverie.files.directory import Directory
 from reverie.homes.scopes import ScopeContext, ScopeRoot
+from reverie.memory import history_scan
+from reverie.memory.commands import MemoryCommands
+from reverie.memory.snapshots import Snapshots
 from reverie.memory.usage import UsageLog
 from reverie.services.companions import CompanionFiles
 from reverie.services.hand_edits import HandEdits
@@ -114,6 +121,75 @@ def test_a_folder_is_not_deleted_with_something_in_it_that_the_history_does_not_
     assert memories(parts) == before
 
 
+@pytest.mark.parametrize(
+    ("name", "mode"), [("locked.md", 0o000), ("closed", 0o000), ("closed", 0o300), ("fixed", 0o555)]
+)
+def test_a_folder_is_not_deleted_where_part_of_it_cannot_be_read_or_deleted(
+    parts: HomeParts, edits: HandEdits, context: ScopeContext, name: str, mode: int
+) -> None:
+    folder = parts.home.root / "memory/global/security"
+    if name != "locked.md":
+        (folder / name).mkdir()
+        (folder / name / "only.md").write_text("only copy\n")
+    else:
+        (folder / name).write_text("only copy\n")
+    before = memories(parts)
+    (folder / name).chmod(mode)
+    try:
+        with pytest.raises(MendableError):
+            without_power(lambda: edits.delete(context, "/memories/global/security"))
+    finally:
+        (folder / name).chmod(0o755)
+    assert memories(parts) == before
+    assert [path.name for path in folder.parent.rglob(".*")] == []
+
+
+@pytest.mark.parametrize(
+    "name", [".draft.md", ".obsidian/state.json", "link.md", "large.md", "locked.md", ""]
+)
+def test_the_commands_delete_no_folder_with_something_that_the_history_does_not_keep(
+    parts: HomeParts, context: ScopeContext, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = parts.home.root / "memory/global/security"
+    if name == "link.md":
+        (folder / name).symlink_to(folder.parent / "testing.md")
+    elif name:
+        monkeypatch.setattr(history_scan, "LARGEST_BYTES", 10_000)
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("only copy\n" * (1001 if name == "large.md" else 1))
+    before = memories(parts)
+    commands = MemoryCommands(parts.store(context, actor="agent"), count_reads=False)
+    if name == "locked.md":
+        (folder / name).chmod(0o000)
+    answer = without_power(
+        lambda: commands.execute({"command": "delete", "path": "/memories/global/security"})
+    )
+    if name == "locked.md":
+        (folder / name).chmod(0o644)
+    assert answer["success"] == (not name)
+    assert (memories(parts) == before) == bool(name)
+
+
+def test_the_commands_delete_no_file_that_is_too_large_for_the_history(
+    parts: HomeParts, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_scan, "LARGEST_BYTES", 10)
+    commands = MemoryCommands(parts.store(context, actor="agent"), count_reads=False)
+    assert not commands.execute({"command": "delete", "path": TESTING})["success"]
+    assert (parts.home.root / "memory/global/testing.md").exists()
+
+
+def test_a_file_that_cannot_be_read_is_not_deleted(
+    parts: HomeParts, edits: HandEdits, context: ScopeContext
+) -> None:
+    file = parts.home.root / "memory/global/locked.md"
+    file.write_text("only copy\n")
+    file.chmod(0o000)
+    with pytest.raises(MendableError):
+        without_power(lambda: edits.delete(context, "/memories/global/locked.md"))
+    assert file.read_text() == "only copy\n"
+
+
 def test_what_a_killed_write_left_is_no_reason_to_keep_a_folder(
     parts: HomeParts, edits: HandEdits, context: ScopeContext
 ) -> None:
@@ -135,22 +211,89 @@ def test_bytes_that_are_no_text_are_never_rewritten(
     assert path.read_bytes() == b"caf\xe9\n"
 
 
-def test_a_use_that_cannot_be_counted_does_not_look_like_a_failed_save(
+def raise_eio(_directory: Directory) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def full(*_args: object, **_named: object) -> None:
+    raise Unavailable("The sidecar was not written.", cause="The disk is full.")
+
+
+def test_a_use_that_cannot_be_counted_is_a_warning_of_a_save_that_was_made(
     parts: HomeParts, edits: HandEdits, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = edits.read(context, TESTING)
-
-    def full(*_args: object) -> None:
-        raise Unavailable("The sidecar was not written.", cause="The disk is full.")
-
     monkeypatch.setattr(UsageLog, "record_write", full)
-    with pytest.raises(MendableError, match="was changed") as told:
-        edits.save(context, TESTING, "saved\n", text.sha256)
-    assert told.value.reason == "uncounted"
-    assert edits.read(context, TESTING).content == "saved\n"
+    saved = edits.save(context, TESTING, "saved\n", text.sha256)
+    assert saved.content == "saved\n"
+    assert "its pin and use could not follow. The disk is full." in saved.note
+    assert edits.read(context, TESTING).note == text.note
     newest = parts.snapshots.history.commits(limit=1)[0]
     assert newest.actor == "user"
     assert parts.snapshots.history.read(newest.id, "global", "testing.md") == b"saved\n"
+
+
+@pytest.mark.parametrize("trouble", ["pins", "directory", "history"])
+@pytest.mark.parametrize("kind", ["delete", "delete folder", "rename", "delete all"])
+def test_what_was_done_is_never_told_as_failed(
+    parts: HomeParts,
+    edits: HandEdits,
+    context: ScopeContext,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    trouble: str,
+) -> None:
+    before = memories(parts)
+    with monkeypatch.context() as patch:
+        if trouble == "pins":
+            for name in ("delete", "rename"):
+                patch.setattr(UsageLog, name, full)
+        elif trouble == "history":
+            patch.setattr(Snapshots, "record", full)
+        else:
+            patch.setattr(Directory, "sync", raise_eio)
+        paths = [TESTING] if kind == "delete" else ["/memories/global/machines"]
+        if kind == "rename":
+            undo = edits.rename(context, TESTING, "/memories/global/elsewhere.md")
+        elif trouble == "directory":
+            # A removal is taken back where its directory cannot be synced: an error, and nothing happened.
+            with pytest.raises(Unavailable):
+                edits.delete_all(context, paths)
+            assert memories(parts) == before
+            return
+        else:
+            undo = edits.delete_all(context, [TESTING, *paths] if kind == "delete all" else paths)
+    assert undo.warning
+    assert memories(parts) != before
+    edits.undo(undo)
+    assert memories(parts) == before
+
+
+@pytest.mark.parametrize("kind", ["delete", "rename"])
+def test_an_undo_that_cannot_give_pins_back_is_done_all_the_same(
+    parts: HomeParts, edits: HandEdits, context: ScopeContext, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    before = memories(parts)
+    if kind == "delete":
+        undo = edits.delete(context, TESTING)
+    else:
+        undo = edits.rename(context, TESTING, "/memories/global/elsewhere.md")
+    for name in ("rename", "apply_delta"):
+        monkeypatch.setattr(UsageLog, name, full)
+    assert "The disk is full." in edits.undo(undo)
+    assert memories(parts) == before
+
+
+def test_the_commands_tell_a_change_that_was_made_as_made(
+    parts: HomeParts, context: ScopeContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(UsageLog, "delete", full)
+    warnings: list[str] = []
+    store = parts.store(context, actor="agent", warn=warnings.append)
+    answer = MemoryCommands(store, count_reads=False).execute({"command": "delete", "path": TESTING})
+    assert answer["success"]
+    assert len(warnings) == 1
+    assert not (parts.home.root / "memory/global/testing.md").exists()
 
 
 def test_a_companion_is_saved_by_compare_and_swap_and_only_as_text(

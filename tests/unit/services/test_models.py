@@ -12,11 +12,13 @@ import pytest
 from helpers.benches import NOW, sample_parts, workspace
 from helpers.model_server import ModelServer, Reply
 from reverie.clock import HOUR_MS
+from reverie.compose import open_parts
 from reverie.errors import StoreError
 from reverie.homes.codex import CodexHome
 from reverie.homes.scopes import Scope, ScopeContext
+from reverie.profile import Profile
 from reverie.runs.record import RunRecord
-from reverie.services.models import Models
+from reverie.services.models import AUTO, Models
 from reverie.services.parts import HomeParts
 from reverie.services.spending import month_start, spent_by_scope
 from reverie.services.workbench import Workbench
@@ -27,6 +29,8 @@ REMOTE = "anthropic:claude-sonnet-4-5"
 
 class Keys(dict[str, str]):
     """A keyring in memory."""
+
+    trouble = ""
 
     def set(self, provider: str, key: str) -> None:
         self[provider] = key
@@ -259,3 +263,75 @@ def test_runs_by_rules_cost_nothing_and_are_no_last_run() -> None:
     spent = spent_by_scope([by_rules, record(1, NOW - 1)], ScopeContext(ACME, "/p"), now=NOW)
     assert spent[Scope.WORKSPACE].last_tokens == 110
     assert spent_by_scope([by_rules], ScopeContext(ACME, None), now=NOW)[Scope.PROJECT].month_tokens == 0
+
+
+CODEX_SERVICES = """
+model_provider = "work"
+[model_providers.work]
+name = "Work"
+base_url = "http://127.0.0.1:9/v1"
+wire_api = "responses"
+[model_providers.far]
+base_url = "https://models.example.com/v1"
+env_key = "FAR_KEY"
+http_headers = { X-Team = "blue", "bad name" = "x", Y = 7 }
+[model_providers.login]
+base_url = "https://api.example.com/v1"
+requires_openai_auth = true
+[model_providers.azure]
+base_url = "https://azure.example.com/openai"
+query_params = { api-version = "1" }
+[model_providers.token]
+base_url = "https://token.example.com/v1"
+experimental_bearer_token = "in-the-file"
+[model_providers.odd]
+base_url = "https://odd.example.com/v1"
+wire_api = "smoke signals"
+[model_providers."no:name"]
+base_url = "https://x.example.com"
+[model_providers.nowhere]
+base_url = 7
+[memories]
+extract_model = "small"
+"""
+
+
+def codex_parts(tmp_path: Path, config: str) -> HomeParts:
+    root = tmp_path / "codex"
+    (root / "sessions" / "2026").mkdir(parents=True)
+    (root / "config.toml").write_text(config)
+    (root / "auth.json").write_text("never read")
+    (root / "auth.json").chmod(0)
+    return open_parts(root, Profile.under(tmp_path / "profile"), lambda: 0)
+
+
+def test_the_services_of_codex_are_offered_with_their_addresses_and_keys(tmp_path: Path) -> None:
+    found = models(codex_parts(tmp_path, CODEX_SERVICES), {"FAR_KEY": "k" * 20})
+    offered = {service.name: service for service in found.services()}
+    assert (offered["work"].base_url, offered["work"].key_source) == ("http://127.0.0.1:9/v1", "none needed")
+    assert (offered["far"].base_url, offered["far"].key_source) == (
+        "https://models.example.com/v1",
+        "environment",
+    )
+    assert offered["token"].key_source == "missing", "a token in the settings is never used"
+    assert not {"login", "azure", "no:name", "nowhere", "odd"} & offered.keys()
+    assert found.provider("far:m").destination == "https://models.example.com"
+    assert found.choose(None, AUTO).engine == "work:small", "the model that Codex itself would extract with"
+
+
+def test_headers_of_a_service_are_taken_and_never_printed(tmp_path: Path) -> None:
+    services = {each.name: each for each in codex_parts(tmp_path, CODEX_SERVICES).home.model_services()}
+    assert services["far"].headers == {"X-Team": "blue"}
+    assert services["far"].wire == "openai-responses", "which is what Codex takes when nothing is said"
+    assert "blue" not in repr(services["far"])
+
+
+def test_the_settings_win_over_a_service_of_codex(tmp_path: Path) -> None:
+    parts = codex_parts(tmp_path, "[model_providers.work]\nbase_url = 'http://127.0.0.1:9/v1'\n")
+    set_settings(parts, "[providers.work]\nbase_url = 'http://127.0.0.1:8/v1'\n")
+    assert {each.name: each.base_url for each in models(parts).services()}["work"] == "http://127.0.0.1:8/v1"
+
+
+@pytest.mark.parametrize("config", ["model_providers = 3", "[model_providers]\nx = 1", "[broken", ""])
+def test_settings_without_services_offer_none(tmp_path: Path, config: str) -> None:
+    assert codex_parts(tmp_path, config).home.model_services() == ()

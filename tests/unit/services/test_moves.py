@@ -84,7 +84,7 @@ def test_a_move_to_another_scope_takes_bytes_mode_pin_and_use_along_and_goes_bac
     assert key is not None
     assert parts.usage.load()[key] == usage["global:testing-old.md"]
     assert "global:testing-old.md" not in parts.usage.load()
-    assert HandEdits(parts).undo(undo).startswith("Moved back")
+    assert HandEdits(parts).undo(undo) == f"Moved back to {OLD}."
     assert everything(parts) == before
     assert parts.usage.load() == usage
     assert source.stat().st_mode & 0o777 == 0o600

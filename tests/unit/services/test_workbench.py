@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
 from helpers.benches import NOW, sample_parts, workspace
+from helpers.claude_home import NOW_S, ClaudeHomeMaker
 from reverie.agent.provider import ProviderError
 from reverie.dream.service import dream_lease_name
 from reverie.errors import Unavailable
 from reverie.files.coalesce import Changes
 from reverie.homes.scopes import Scope
+from reverie.profile import Profile
 from reverie.runs.record import RunRecord
 from reverie.runs.recovery import Recovery
+from reverie.services.parts import HomeKey, HomeParts
 from reverie.services.views import Relevance
 from reverie.services.workbench import Workbench
+from reverie.settings import Settings
 
 ACME, MULTI = "a1f3c9e2b7", "e8f1a2b3c4"
 
@@ -78,7 +83,7 @@ def test_the_footer_says_what_the_sidecar_says(bench: Workbench) -> None:
     rows = {row.scope: row for row in bench.status(workspace(bench.parts, ACME)).rows}
     assert all(row.available for row in rows.values())
     assert rows[Scope.GLOBAL].last_run_at == 1_787_126_415_000
-    assert rows[Scope.PROJECT].changes == sum(op["applied"] for op in rows[Scope.PROJECT].ops)
+    assert [rows[scope].changes for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)] == [1, 0, 0]
 
 
 def test_a_project_that_is_unavailable_is_never_never(bench: Workbench) -> None:
@@ -160,3 +165,43 @@ def test_an_engine_that_does_not_exist_is_refused(bench: Workbench) -> None:
             cancel=threading.Event(),
         )
     assert told.value.fault == "settings"
+
+
+def test_each_row_of_the_footer_counts_the_changes_of_its_own_scope_and_says_when_they_were_undone(
+    bench: Workbench,
+) -> None:
+    """B6: the total of the run stood at every scope, also after the run was undone."""
+    context = workspace(bench.parts, ACME)
+    run = bench.start_dream(
+        context, dry_run=False, engine="rules", progress=lambda _: None, cancel=threading.Event()
+    )
+    assert run.outcome == "completed"
+    applied = [op for op in run.ops if op["applied"]]
+    rows = {row.scope: row for row in bench.status(context).rows}
+    for scope, row in rows.items():
+        mine = [op for op in applied if f"/{scope.value}/" in f"{op['path']} {op.get('newPath', '')}"]
+        assert row.changes == len(mine), scope
+        assert not row.undone
+    assert sum(row.changes for row in rows.values()) == len(applied)
+    assert len({row.changes for row in rows.values()}) > 1, "the sample has different numbers"
+    bench.revert(run.run_id)
+    assert all(row.undone for row in bench.status(context).rows)
+
+
+def test_the_list_is_made_again_only_for_titles_that_are_new(tmp_path: Path) -> None:
+    maker = ClaudeHomeMaker(tmp_path)
+    maker.typed("/work/api")
+    transcripts = [maker.session("/work/api", number, prompt=f"Prompt {number}") for number in range(3)]
+    key = HomeKey(maker.home(), "home-1")
+    bench = Workbench(HomeParts(key, Profile.under(tmp_path / "profile"), lambda: NOW, Settings))
+    any_read, info = bench.learn_titles(2, "/work/api")
+    assert any_read
+    assert info is not None
+    assert sorted(each.title for each in info.contents.workspaces()) == ["", "Prompt 1", "Prompt 2"]
+    any_read, info = bench.learn_titles(2, "/work/other")
+    assert any_read, "what is left of other projects is read then"
+    assert info is not None
+    assert all(each.title for each in info.contents.workspaces())
+    os.utime(transcripts[0], (NOW_S + 9, NOW_S + 9))
+    assert bench.learn_titles(2, "/work/api") == (True, None), "it says what it said before"
+    assert bench.learn_titles(2, "/work/api") == (False, None)

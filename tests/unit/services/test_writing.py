@@ -30,6 +30,8 @@ EVERYTHING = WriterWishes(model="near:own", default_model="near:default")
 class NoKeys:
     """A keyring without keys."""
 
+    trouble = ""
+
     def get(self, provider: str) -> str | None:
         return None
 

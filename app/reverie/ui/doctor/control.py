@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from reverie.errors import MendableError
 from reverie.log_level import set_debug
+from reverie.ui import dialogs
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.shown import visible
 
@@ -94,7 +95,7 @@ class DoctorControl(QObject):
             self._context, self._probed = context, ()
             if self._lane is not None:
                 self._lane.abandon("examine")
-            self.tab.forget(coming=context is not None and context.workspace_id is not None)
+            self.tab.forget(coming=self._can_examine)
         if self.tab.isVisible():
             self._settle.start()
 
@@ -112,9 +113,9 @@ class DoctorControl(QObject):
 
     @Slot(bool)
     def examine(self, with_probe: bool) -> None:
-        """Make the checks of the shown workspace."""
+        """Make the checks of the shown workspace, or of the home where its agent has none."""
         session, context = self._session, self._context
-        if session is None or context is None or context.workspace_id is None:
+        if session is None or context is None or not self._can_examine:
             self._stale = False
             self.tab.forget()
             return
@@ -125,6 +126,9 @@ class DoctorControl(QObject):
     def mend(self, check: str) -> None:
         """Apply the fix of a check, then look again."""
         session, context = self._session, self._context
+        fix = next((one.fix for one in self.tab.findings if one.check == check), None)
+        if fix is not None and fix.evidence and not dialogs.ask_write_anyway(self.tab, fix.evidence):
+            return
         if session is not None and context is not None and not self._loud:
             self._submit(session, context, with_probe=False, check=check)
 
@@ -211,11 +215,21 @@ class DoctorControl(QObject):
         return tuple(kept.get(one.check, one) for one in found.findings)
 
     @property
+    def _can_examine(self) -> bool:
+        """Whether a workspace is shown, or a home of an agent that has none."""
+        session, context = self._session, self._context
+        if session is None or context is None:
+            return False
+        return context.workspace_id is not None or not session.info.contents.workspaces()
+
+    @property
     def _place(self) -> str:
         session, context = self._session, self._context
         if session is None or context is None:
             return ""
+        if context.workspace_id is None:
+            return visible(session.info.label)
         for workspace in session.info.contents.workspaces():
             if workspace.id == context.workspace_id:
                 return visible(workspace.title or workspace.name or workspace.id)
-        return visible(context.workspace_id or "")
+        return visible(context.workspace_id)

@@ -24,7 +24,7 @@ from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
 if TYPE_CHECKING:
     from reverie.doctor.findings import Finding
 
-_SIGNS = {"pass": "check", "warn": "warning", "fail": "error"}
+_SIGNS = {"pass": "check", "off": "info", "warn": "warning", "fail": "error"}
 
 
 class FindingRows(QWidget):
@@ -144,6 +144,7 @@ class FindingRow(QWidget):
             self.button.setAccessibleDescription(visible(finding.title))
         word = {
             "pass": self.tr("in order"),
+            "off": self.tr("off"),
             "warn": self.tr("needs a look"),
             "fail": self.tr("does not hold"),
         }.get(finding.state, "")
@@ -171,7 +172,12 @@ class FindingRow(QWidget):
 
     def _tint(self) -> None:
         theme = theme_of(self.palette())
-        colour = {"pass": theme.good_text, "warn": theme.warn_text, "fail": theme.bad_text}[self._state]
+        colour = {
+            "pass": theme.good_text,
+            "off": theme.dim_window,
+            "warn": theme.warn_text,
+            "fail": theme.bad_text,
+        }[self._state]
         name = _SIGNS[self._state]
         self._sign.setPixmap(self._icons.pixmap(name, 16, colour, self.devicePixelRatioF()))
         # Dim text would be too dim on the tint of the first cause.

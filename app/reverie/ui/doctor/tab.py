@@ -136,7 +136,9 @@ class DoctorTab(TabPage):
     @Slot()
     def _show(self) -> None:
         first = first_cause(self._findings)
-        shown = [one for one in self._findings if one.state != "pass" or not self.only.isChecked()]
+        shown = [
+            one for one in self._findings if one.state not in ("pass", "off") or not self.only.isChecked()
+        ]
         self.rows.show_findings(shown, cause=first.check if first is not None else "", busy=self._busy)
         if self._findings:
             self.nothing.say(self.tr("Nothing needs a look"), self.tr("Every check holds."))

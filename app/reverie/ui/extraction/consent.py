@@ -18,7 +18,7 @@ class RolloutConsent(ConsentDialog):
         facts = (
             self.tr("The model {engine} reads the threads named first, and may read the memories after them.")
             .format(engine=visible(engine)),
-            self.tr("Secrets that are found in them are replaced by placeholders and are not sent."),
+            self.tr("What looks like a secret to Reverie is replaced by a placeholder and is not sent."),
             self.tr("You are asked once for this home and destination."),
         )  # fmt: skip
         return " ".join(facts)

@@ -139,9 +139,9 @@ class ExtractControl(QObject):
         view = self._view
         if view is not None:
             self._tab.footer.say_extraction(words.footer_line(view, running=self.running))
-            self._tab.footer.say_other_engine(view.engine)
+            self._tab.footer.say_other_engine(view.engine, to_notes=view.to_notes)
             if self.dialog is not None and not self.running:
-                self.dialog.say_standing(view.waiting, view.engine, view.why)
+                self.dialog.say_standing(view)
         self.state_changed.emit()
 
     # The dialog

@@ -32,7 +32,7 @@ from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, MARGIN, SIGN_CONTRAST, CalmSelection, readable, tabular, theme_of
 
 if TYPE_CHECKING:
-    from reverie.services.extracting import Candidate, ExtractProgress, ExtractResult, PartEnd
+    from reverie.services.extracting import Candidate, ExtractProgress, ExtractResult, ExtractView, PartEnd
 
 _WIDTHS = (120, 320, 140, 110)
 _RUN = Qt.ItemDataRole.UserRole
@@ -110,12 +110,15 @@ class ExtractDialog(QDialog):
         self.cancel_button.setEnabled(running)
         self.bar.setVisible(running)
 
-    def say_standing(self, waiting: int, engine: str, why: str) -> None:
-        """How many threads wait, what `run` uses, and why."""
-        self.summary.say(words.waiting(waiting))
-        name = common.engine(engine)
-        self.engine.say(self.tr("Engine: {engine}. {why}").format(engine=name, why=why))
-        self.run_rules.setVisible(engine != "rules")
+    def say_standing(self, view: ExtractView) -> None:
+        """How many threads wait, what `run` uses and why, and where the results go."""
+        outcome = self.tr(
+            "Each result becomes a note to Codex. Codex adds it to its memory the next time it consolidates."
+        )
+        self.summary.say(" ".join((words.waiting(view.waiting), *((outcome,) if view.to_notes else ()))))
+        name = common.engine(view.engine)
+        self.engine.say(self.tr("Engine: {engine}. {why}").format(engine=name, why=view.why))
+        self.run_rules.setVisible(view.engine != "rules")
 
     def show_candidates(self, candidates: Sequence[Candidate]) -> None:
         """Who comes next, and who is left out."""

@@ -58,6 +58,8 @@ def footer_line(view: ExtractView, *, running: bool) -> StatusLine:
     """Last extraction, candidates waiting, lease holder."""
     state: Literal["ok", "running", "warn", "fail"] = "ok"
     parts = [waiting(view.waiting)]
+    if view.to_notes:
+        parts.append(tr("Each result becomes a note to Codex."))
     if view.last_at is not None:
         outcome = words.outcome(view.last_outcome)
         parts.append(tr("Last consolidation: {outcome}.").format(outcome=outcome))

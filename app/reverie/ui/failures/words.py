@@ -73,6 +73,8 @@ def state(view: FailuresView) -> str:
     ]
     if not view.recorded:
         said.append(tr("The settings of the store stop the recording of episodes."))
+    if view.difference:
+        said.append(visible(view.difference))
     if view.problems:
         said.append(
             words.counted("1 record cannot be read.", "%n records cannot be read.", len(view.problems))

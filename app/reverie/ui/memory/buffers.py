@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from reverie.errors import Conflict, MendableError
+from reverie.errors import AGENT_BUSY, Conflict, MendableError
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory import editor_state as state
 from reverie.ui.memory.co_editing import Side
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from reverie.services.views import FileText
 
 KEPT = 20
+RETRY_MS = 1_500
+"""Between two tries to save while the agent holds its lock."""
 
 
 class Buffers(QObject):
@@ -174,7 +176,7 @@ class Buffers(QObject):
             return workbench.save(address.context, address.path, content, buffer.expected_sha256)
 
         def done(found: FileText) -> None:
-            file.saving = False
+            file.saving, file.waiting = False, ""
             still = file.text != text
             file.buffer = state.saved(file.buffer, found, still)
             if not still:
@@ -185,16 +187,32 @@ class Buffers(QObject):
 
         def failed(error: MendableError) -> None:
             file.saving = False
+            if error.reason == AGENT_BUSY:
+                file.waiting = error.title
+                QTimer.singleShot(RETRY_MS, file, lambda: self._save_waiting(file))
+            elif not isinstance(error, Conflict):
+                file.waiting = ""
             self.changed.emit(file)
             if isinstance(error, Conflict):
+                # While it waited the agent wrote the file: merged, then saved, unless a person must decide.
                 self._read(session, file)
-            else:
+            elif error.reason != AGENT_BUSY:
                 self.save_failed.emit(file, error)
 
         def cancelled() -> None:
             file.saving = False
 
         session.lanes.scan.submit("save", work, done=done, failed=failed, cancelled=cancelled)
+
+    def _save_waiting(self, file: OpenFile) -> None:
+        """Save what waits for the agent, with all that was typed meanwhile."""
+        if not file.waiting or self._files.get(file.buffer.ref) is not file or file.saving:
+            return
+        if file.buffer.banner or not file.buffer.modified:
+            file.waiting = ""
+            self.changed.emit(file)
+        else:
+            self.save(file)
 
     def keep_mine(self, file: OpenFile) -> None:
         """A person decides for the text in the editor: the next save replaces the version that was shown."""
@@ -308,6 +326,7 @@ class Buffers(QObject):
             file.recheck()
         if file.buffer != before or effect != "none":
             self.changed.emit(file)
+        self._save_waiting(file)
 
 
 def file_ref(session: HomeSession, update: TreeUpdate, path: str) -> FileRef | None:

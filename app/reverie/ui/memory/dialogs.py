@@ -116,10 +116,13 @@ class PathDialog(JudgedDialog):
         folder: str,
         taken: Callable[[str], bool],
         read_templates: ReadTemplates | None = None,
+        describe: bool = True,
     ) -> NewMemory | None:
-        """Path, description and template of a new memory, or None."""
+        """Path, description and template of a new memory, or None. `describe`: the agent reads a
+        description."""
         rel = f"{folder}/" if folder else ""
-        dialog = cls(words.tr("New memory"), words.tr("Create"), scopes, rel, taken, parent, describe=True)
+        title, accept = words.tr("New memory"), words.tr("Create")
+        dialog = cls(title, accept, scopes, rel, taken, parent, describe=describe)
         dialog.scope.setCurrentIndex(max(0, dialog.scope.findData(scope)))
         if read_templates is not None:
             read_templates(dialog.set_templates)

@@ -25,6 +25,7 @@ from reverie.ui.memory.editor_state import Buffer
 from reverie.ui.memory.foreign_edits import ForeignEdits, Undone, become
 from reverie.ui.memory.highlighter import LIMIT, MarkdownHighlighter
 from reverie.ui.memory.newlines import restored, widget_text
+from reverie.ui.shown import lines_shortened
 from reverie.ui.theme import GAP, Theme, monospace
 
 if TYPE_CHECKING:
@@ -62,8 +63,14 @@ class OpenFile(QObject):
         self.cursor = 0
         self.scroll = 0
         self.saving = False
+        self.waiting = ""
+        """Why the save waits, as a sentence; it goes on by itself. Empty: nothing is waited for."""
         self.lossless = True
         self.cut = False
+        self.whole = False
+        """Lines are shown in full, however long: a person edits the text, or asked for it."""
+        self.shortened = False
+        """A line is too long to be shown in full, so the text is for reading only."""
         self.arrived = Arrived()
         self.conflicts: tuple[Conflict, ...] = ()
         self.document = QTextDocument(self)
@@ -93,7 +100,9 @@ class OpenFile(QObject):
 
     @property
     def content(self) -> str:
-        """The text as it would be written."""
+        """The text as it would be written; that on disk where only a part of it is shown."""
+        if self.buffer.base is not None and (self.cut or self.shortened):
+            return self.buffer.base.content
         return written(self.buffer.base or self.buffer.style, self.text)
 
     @property
@@ -105,7 +114,14 @@ class OpenFile(QObject):
 
     @property
     def read_only(self) -> bool:
-        return bool(self.buffer.read_only) or not self.lossless
+        return bool(self.buffer.read_only) or not self.lossless or self.shortened
+
+    def show_whole(self) -> None:
+        """Show every line in full from now on, though that may take a while."""
+        self.whole = True
+        self._following = True
+        self._load()
+        self._following = False
 
     def follow(self, before: Buffer, author: str = "") -> None:
         """Take over `buffer.base`, which is now on disk; the buffer was `before`. Cursor and scroll stay, and
@@ -188,13 +204,16 @@ class OpenFile(QObject):
 
     def retype(self, content: str) -> None:
         """Make the text that of `content`, by the smallest edit, as if a person had typed it."""
+        if self.shortened:
+            self.show_whole()
+        self.whole = True
         self._become(widget_text(_body(content)))
         self.document.setModified(True)
 
     def _three(self) -> tuple[str, str, str] | None:
         """Base, typed text and text on disk as the widget has them; None: they cannot be merged."""
         base, disk = self.buffer.base, self.buffer.disk
-        if disk is None or disk.read_only or not self.lossless or self.buffer.read_only:
+        if disk is None or disk.read_only or self.read_only:
             return None
         below = widget_text(_body(base.content)) if base is not None else ""
         texts = (below, self.text, widget_text(_body(disk.content)))
@@ -234,6 +253,8 @@ class OpenFile(QObject):
     def _on_changed(self) -> None:
         if self._following:
             return
+        # What a person has typed into is never cut under their hands.
+        self.whole = True
         while (found := self._foreign.changed(self.buffer)) is not None:
             if isinstance(found, Undone):
                 self.buffer = state.reopened(self.buffer, found.before.base)
@@ -250,15 +271,19 @@ class OpenFile(QObject):
             return
         wanted = self._shown(base.content)
         self.document.setUndoRedoEnabled(False)
-        QTextCursor(self.document).insertText(wanted)
+        cursor = QTextCursor(self.document)
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.insertText(wanted)
         self.document.setUndoRedoEnabled(True)
         self.document.setModified(False)
         self.lossless = self.text == wanted
 
     def _shown(self, content: str) -> str:
-        text = widget_text(_body(content))
-        self.cut = bool(self.buffer.read_only) and len(text) > SHOWN_CHARS
-        return text[:SHOWN_CHARS] if self.cut else text
+        self.cut = bool(self.buffer.read_only) and len(content) > SHOWN_CHARS
+        text = widget_text(_body(content[:SHOWN_CHARS] if self.cut else content))
+        shown = text if self.whole else lines_shortened(text)
+        self.shortened = len(shown) != len(text)
+        return shown
 
 
 def written(style: FileText | None, text: str) -> str:

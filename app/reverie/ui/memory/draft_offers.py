@@ -17,7 +17,7 @@ from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory import editor_state as state
-from reverie.ui.memory.bars import MessageBar
+from reverie.ui.memory.bars import MessageBar, Tone
 from reverie.ui.memory.buffers import Buffers
 from reverie.ui.memory.draft_keeper import DraftKeeper
 from reverie.ui.memory.editor import EditorPane
@@ -58,13 +58,24 @@ class DraftOffers(QObject):
 
     def set_session(self, session: HomeSession | None) -> None:
         """Another home: look what was left there."""
+        if self._session is not None:
+            self._session.overwritten.disconnect(self.look_again)
         self._session = session
         self._offers = {}
         self.bar.clear()
         if self.dialog is not None:
             self.dialog.reject()
-        if session is None:
-            return
+        if session is not None:
+            session.overwritten.connect(self.look_again)
+            self._look(session)
+
+    @Slot()
+    def look_again(self) -> None:
+        """Another program overwrote a save; its text became a draft."""
+        if self._session is not None:
+            self._look(self._session)
+
+    def _look(self, session: HomeSession) -> None:
         workbench, instance = session.workbench, self._keeper.instance
 
         def work(_control: JobControl) -> Offers:
@@ -85,12 +96,21 @@ class DraftOffers(QObject):
 
     def _say(self, damaged: int = 0) -> None:
         sentences = []
-        if self._offers:
+        overwritten = sum(offer.draft.overwritten for offer in self.offers)
+        if overwritten:
+            sentences.append(
+                words.counted(
+                    self.tr("Another program overwrote 1 file that you had just saved; your text is kept."),
+                    "Another program overwrote %n files that you had just saved; your text is kept.",
+                    overwritten,
+                )
+            )
+        if len(self._offers) > overwritten:
             sentences.append(
                 words.counted(
                     self.tr("Text of 1 file was not saved; it is kept as a draft."),
                     "Text of %n files was not saved; it is kept as drafts.",
-                    len(self._offers),
+                    len(self._offers) - overwritten,
                 )
             )
         if damaged:
@@ -105,7 +125,8 @@ class DraftOffers(QObject):
             self.bar.clear()
             return
         show = ("show", self.tr("Show drafts"), self.tr("Compare, restore or discard them"))
-        self.bar.say(" ".join(sentences), buttons=[show] if self._offers else [])
+        tone: Tone = "warn" if overwritten else "info"
+        self.bar.say(" ".join(sentences), tone=tone, buttons=[show] if self._offers else [])
 
     @Slot()
     def follow(self) -> None:
@@ -114,10 +135,14 @@ class DraftOffers(QObject):
         if offer is None or offer.name in self._later:
             self._pane.draft.clear()
             return
+        told = (
+            self.tr("Another program overwrote what you saved here ({time}). Your text is kept.")
+            if offer.draft.overwritten
+            else self.tr("There is unsaved text for this file, typed until {time}.")
+        )
         self._pane.draft.say(
-            self.tr("There is unsaved text for this file, typed until {time}.").format(
-                time=exact_time(offer.draft.at_ms)
-            ),
+            told.format(time=exact_time(offer.draft.at_ms)),
+            tone="warn" if offer.draft.overwritten else "info",
             buttons=[
                 ("restore", self.tr("Restore"), self.tr("Bring the text back; nothing is saved yet")),
                 ("compare", self.tr("Compare"), self.tr("Show what differs from the file")),

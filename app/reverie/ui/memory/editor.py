@@ -31,7 +31,7 @@ from reverie.ui.memory.documents import OpenFile
 from reverie.ui.memory.editor_view import HEAD, EditorView
 from reverie.ui.memory.gauge import WARN_SHARE, SizeGauge, cut_position
 from reverie.ui.memory.source_view import SourceView
-from reverie.ui.shown import human_size
+from reverie.ui.shown import LONGEST_LINE, human_size
 from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class EditorPane(QWidget):
         self.mark.setToolTip(self.tr("Not saved yet"))
         self.gauge = SizeGauge()
         self.reason = MessageBar(icons, "read-only", closable=False)
+        self.reason.chosen.connect(self.chosen)
         self.banner = MessageBar(icons, "conflict", closable=False)
         self.banner.chosen.connect(self.chosen)
         self.merged = MessageBar(icons, "merged")
@@ -211,9 +212,25 @@ class EditorPane(QWidget):
         self._show_size()
 
     def _say_reason(self, file: OpenFile) -> None:
-        if file.cut:
+        if file.shortened:
+            sentence = self.tr(
+                "A line is longer than {n} characters. Such lines are cut here, so the text cannot be edited."
+            ).format(n=f"{LONGEST_LINE:,}")
+            tip = self.tr("Show long lines in full, without wrapping; that may take a while")
+            self.reason.say(
+                f"{file.buffer.read_only} {sentence}".strip(),
+                buttons=[("whole", self.tr("Show in full"), tip)],
+            )
+        elif file.cut:
             self.reason.say(
                 self.tr("{reason} Only its beginning is shown.").format(reason=file.buffer.read_only)
+            )
+        elif file.buffer.refusal is not None:
+            tip = self.tr("Let Reverie change these memories although it does not know their layout")
+            self.reason.say(
+                file.buffer.read_only,
+                tone="warn",
+                buttons=[("permit", self.tr("Write anyway…"), tip)],
             )
         elif file.buffer.read_only:
             self.reason.say(file.buffer.read_only)
@@ -228,6 +245,10 @@ class EditorPane(QWidget):
 
     def _say_banner(self, file: OpenFile) -> None:
         banner = file.buffer.banner
+        if not banner and file.waiting:
+            sentence = self.tr("{reason} Your text is saved by itself when that is done.")
+            self.banner.say(sentence.format(reason=file.waiting))
+            return
         if not banner:
             self.banner.clear()
             return
@@ -289,6 +310,8 @@ class EditorPane(QWidget):
         size = base.size if base is not None and not file.buffer.modified else len(content)
         self.gauge.show_size(size, cap, estimate_tokens(file.text))
         cut, tip = cut_position(content, cap), self.tr("The agent does not read this far.")
+        if file.shortened:
+            cut = None  # no place in what is shown
         self._say_limit(cut is not None)
         rule, own_tip = self._own_cut
         own = rule(file) if rule is not None else None

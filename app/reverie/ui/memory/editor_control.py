@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QTextCursor
 
 from reverie.errors import MendableError
+from reverie.ui import dialogs
 from reverie.ui.icons import Icons
 from reverie.ui.memory import editor_state
 from reverie.ui.memory.buffers import Buffers, file_ref
@@ -68,6 +70,13 @@ class EditorControl(QObject):
         """Everything that is open, once more from disk."""
         if self._session is not None:
             self.buffers.reread(self._session)
+
+    @Slot()
+    def permission_changed(self) -> None:
+        """What may be written can be different: read trees and open files again."""
+        if self._session is not None:
+            self._session.reload()
+            self.read_again()
 
     # Opening
 
@@ -178,9 +187,32 @@ class EditorControl(QObject):
             self.save()
         elif key == "compare":
             self._show_compare(file)
+        elif key == "permit":
+            self._permit(file)
+        elif key == "whole":
+            file.show_whole()
+            self.pane.text.moveCursor(QTextCursor.MoveOperation.Start)
+            self.pane.refresh()
         elif key == "close":
             self.buffers.discard(file)
             self.close()
+
+    def _permit(self, file: OpenFile) -> None:
+        """Ask whether to write into a store that Reverie does not know, and keep a yes."""
+        refusal, session = file.buffer.refusal, self._session
+        if refusal is None or session is None or not dialogs.ask_write_anyway(self.pane, refusal.evidence):
+            return
+
+        def done(_nothing: None) -> None:
+            if session is self._session:
+                self.permission_changed()
+
+        session.lanes.scan.submit(
+            "permit writing",
+            lambda _control: session.workbench.permit_writing(refusal),
+            done=done,
+            failed=self.pane.show_error,
+        )
 
     def _show_compare(self, file: OpenFile) -> None:
         disk = file.buffer.disk

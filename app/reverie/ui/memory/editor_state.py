@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from reverie.homes.listing import Companion
-from reverie.homes.scopes import ScopeContext
+from reverie.homes.scopes import Refusal, ScopeContext
 
 if TYPE_CHECKING:
     from reverie.services.views import FileText
@@ -80,6 +80,12 @@ class Buffer:
     @property
     def read_only(self) -> str:
         return self.base.read_only if self.base is not None else ""
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why its whole store is read-only, where a person may decide otherwise."""
+        refusal = self.base.refusal if self.base is not None else None
+        return refusal if refusal is not None and refusal.permissible else None
 
     @property
     def note(self) -> str:

@@ -104,7 +104,9 @@ class EditorView(QObject):
         if self._form is not None and form_shown:
             caps = self._caps
             limits = (caps.description_chars, caps.description_prefix_bytes) if caps is not None else (0, 0)
-            self._form.show_text(text, read_only=file.read_only, limits=limits)
+            # Where the agent reads no descriptions, front matter is edited and never begun.
+            none = caps is not None and not caps.descriptions and not text.startswith("---")
+            self._form.show_text(text, read_only=file.read_only or none, limits=limits)
 
     @Slot(str)
     def _take_text(self, after: str) -> None:

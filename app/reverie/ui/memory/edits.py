@@ -24,13 +24,13 @@ REMEMBERED = 50
 
 
 class Edits(QObject):
-    """`created(path)`, `renamed(old, new)`, `deleted(path)`, `pinned()`, `undone(sentence, path)`,
-    `failed(MendableError)`."""
+    """Signals: `created(path)`, `renamed(old, new)`, `deleted(path)`, `pinned(paths, is_pinned)`,
+    `undone(sentence, path)`, `failed(MendableError)`."""
 
     created = Signal(str)
     renamed = Signal(str, str)
     deleted = Signal(str)
-    pinned = Signal()
+    pinned = Signal(object, bool)
     undone = Signal(str, str)
     failed = Signal(object)
 
@@ -107,7 +107,7 @@ class Edits(QObject):
         def done(undo: Undo) -> None:
             """The pin shows when the sidecar was read again."""
             self._remember(session, undo)
-            self.pinned.emit()
+            self.pinned.emit(chosen, pinned)
 
         self._submit(session, "pin a memory", work, done)
 

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from reverie.homes.scopes import EDITABLE, FileRule, Scope, ScopeRoot
+from reverie.memory.write_guard import rule_under
 
 if TYPE_CHECKING:
     from reverie.homes.base import Home
-    from reverie.memory.listing import ScopeListing
+    from reverie.services.views import MemoryView
 
 RuleOf = Callable[[Scope, str], FileRule]
 SIGNS: Mapping[str, str] = {"generated": "generated", "read-only": "locked"}
@@ -23,15 +24,16 @@ def editable(_scope: Scope, _rel: str) -> FileRule:
     return EDITABLE
 
 
-def rule_of(home: Home, scopes: Mapping[Scope, ScopeListing]) -> RuleOf:
+def rule_of(home: Home, view: MemoryView) -> RuleOf:
     """The rules of the trees of one context."""
     roots: dict[Scope, ScopeRoot] = {
-        scope: listing.root for scope, listing in scopes.items() if listing.root is not None
+        scope: listing.root for scope, listing in view.scopes.items() if listing.root is not None
     }
 
     def rule(scope: Scope, rel: str) -> FileRule:
         root = roots.get(scope)
-        return home.file_rule(root, rel) if root is not None else EDITABLE
+        rule = home.file_rule(root, rel) if root is not None else EDITABLE
+        return rule_under(view.refusals.get(scope), rule)
 
     return rule
 

@@ -139,15 +139,18 @@ class Footer(QWidget):
             self.button.take_action_text()
             self.say_engine()
 
-    def say_other_engine(self, engine: str) -> None:
-        """Which engine the other action uses; empty while nobody knows."""
-        self._other_engine = engine
+    def say_other_engine(self, engine: str, *, to_notes: bool = False) -> None:
+        """Which engine the other action uses; empty while nobody knows. `to_notes`: its results become notes
+        to Codex."""
+        self._other_engine = self._engine_words(engine) if engine else ""
+        if engine and to_notes:
+            self._other_engine = self.tr("as notes to Codex, {engine}").format(engine=self._other_engine)
         self.say_engine()
 
     def say_engine(self, reason: str = "", choice: Choice | None = None) -> None:
         """Which engine the button uses, or why it cannot be pressed."""
         if self._other is not None:
-            name = self._engine_words(self._other_engine) if self._other_engine else ""
+            name = self._other_engine
             self.engine.say_parts("", "", name)
             self.engine.setToolTip("")
             text = self._other.iconText()
@@ -169,6 +172,7 @@ class Footer(QWidget):
         """Nothing is known of the new context yet."""
         self._status = None
         for row in self.rows.values():
+            row.set_visible(True)
             row.say(RowWords("loading", "…"))
         self.harvest.set_visible(False)
         self.agent.say((), 0)
@@ -205,9 +209,18 @@ class Footer(QWidget):
             return
         now = self._now()
         workspaces = any(row.available for row in self._status.rows if row.scope is Scope.WORKSPACE)
+        alone = sum(not row.permanent for row in self._status.rows) == 1
         for row in self._status.rows:
-            spent = self._status.spent.get(row.scope)
-            self.rows[row.scope].say(row_words(row, now, spent, workspaces=workspaces))
+            found = row_words(
+                row,
+                now,
+                self._status.spent.get(row.scope),
+                workspaces=workspaces,
+                alone=alone,
+                agent_too=self.agent_told,
+            )
+            self.rows[row.scope].set_visible(not row.permanent)
+            self.rows[row.scope].say(found)
         harvest = self._status.harvest
         self.harvest.set_visible(harvest is not None)
         if harvest is not None:

@@ -38,22 +38,30 @@ class RowWords:
 
 
 def row_words(
-    row: CoverageRow, now_ms: int, spent: Spent | None = None, *, workspaces: bool = True
+    row: CoverageRow,
+    now_ms: int,
+    spent: Spent | None = None,
+    *,
+    workspaces: bool = True,
+    alone: bool = False,
+    agent_too: bool = False,
 ) -> RowWords:
     """`3 h ago, manual, 4 changes`, for whom that counts, and what models used for it. `workspaces`: the
-    agent has some."""
+    agent has some. `alone`: no other row is shown. `agent_too`: the agent consolidates, too, so the row names
+    Reverie."""
     whose = {
         Scope.WORKSPACE: "",
         Scope.PROJECT: tr("shared by the project's workspaces") if workspaces else "",
-        Scope.GLOBAL: tr("shared by all"),
+        Scope.GLOBAL: "" if alone else tr("shared by all"),
     }[row.scope]
     if not row.available:
         return RowWords("unavailable", tr("unavailable"), row.reason, as_tooltip(row.reason))
     if row.last_run_at is None:
-        return RowWords("never", tr("never"), whose)
+        return RowWords("never", tr("never by Reverie") if agent_too else tr("never"), whose)
     used = spent_words(spent)
     note = _SEPARATOR.join(part for part in (whose, used) if part)
-    parts = (words.age(now_ms, row.last_run_at), words.trigger(row.trigger), words.changes(row.changes))
+    result = tr("undone") if row.undone else words.changes(row.changes)
+    parts = (words.age(now_ms, row.last_run_at), words.trigger(row.trigger), result)
     meaning = tr("Tokens and cost of the last run of a model, and of all of this month's.") if used else ""
     tooltip = as_tooltip(words.when(row.last_run_at), row.summary, meaning)
     return RowWords("record", ", ".join(map(_unbroken, parts)), note, tooltip)

@@ -43,7 +43,7 @@ class HandControl(QObject):
         self.edits.created.connect(self._on_created)
         self.edits.renamed.connect(self._on_renamed)
         self.edits.deleted.connect(self._on_deleted)
-        self.edits.pinned.connect(tab.situation_changed)
+        self.edits.pinned.connect(self._on_pinned)
         self.edits.undone.connect(self._on_undone)
         self.edits.failed.connect(self._on_failed)
         tab.undo_bar.chosen.connect(self._on_undo_chosen)
@@ -72,7 +72,13 @@ class HandControl(QObject):
         scope, folder = self._folder_selected()
         read = partial(self.edits.read_templates, session)
         asked = PathDialog.ask_new(
-            self._tab, self._scopes(update), scope, folder, self._tab.model.is_taken, read
+            self._tab,
+            self._scopes(update),
+            scope,
+            folder,
+            self._tab.model.is_taken,
+            read,
+            session.caps.descriptions,
         )
         if asked is not None:
             self.edits.create(session, update.context, asked)
@@ -248,6 +254,12 @@ class HandControl(QObject):
         said = self.tr("Moved {what} to {folder}").format(what=what, folder=folder)
         self.offer_undo(f"{said}. {not_followed}" if not_followed else said)
 
+    @Slot(object, bool)
+    def _on_pinned(self, paths: Sequence[str], pinned: bool) -> None:
+        what = words.things(len(paths)) if len(paths) > 1 else _name(paths[0])
+        said = self.tr("Pinned {what}") if pinned else self.tr("Unpinned {what}")
+        self.offer_undo(said.format(what=what))
+
     @Slot(str)
     def _on_deleted(self, path: str) -> None:
         self.offer_undo(self.tr("Deleted {name}").format(name=_name(path)))
@@ -269,7 +281,10 @@ class HandControl(QObject):
 
     def offer_undo(self, sentence: str) -> None:
         """Say what was done, with Undo beside it."""
-        buttons = [("undo", self.tr("Undo"), self.tr("Take it back"))] if self.edits.last is not None else []
+        last = self.edits.last
+        buttons = [("undo", self.tr("Undo"), self.tr("Take it back"))] if last is not None else []
+        if last is not None and last.warning:
+            sentence = f"{sentence.rstrip('.')}. {visible(last.warning)}"
         self._tab.undo_bar.say(sentence, buttons=buttons)
         self._tab.situation_changed.emit()
 

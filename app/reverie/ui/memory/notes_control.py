@@ -213,7 +213,8 @@ class NotesControl(QObject):
         tip = self.tr("Update the notes of this session now, with {engine}. {why}").format(
             engine=words.engine(seen.engine) if seen.engine else self.tr("no engine"), why=visible(seen.why)
         )
-        row.button.say(self.tr("&Update notes"), tip)
+        unread = self.tr("Claude Code of today does not read them.")
+        row.button.say(self.tr("&Update notes"), f"{tip} {unread}")
 
     @property
     def _path(self) -> str:

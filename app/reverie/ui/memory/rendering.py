@@ -1,6 +1,7 @@
 """Markdown of a memory as a document to look at. The text is untrusted: nothing is ever loaded for it.
 
-Raw HTML stays text (`MarkdownNoHTML`). An image becomes its alternative text and its address before the
+What Qt lays out in more than linear time is cut before it sees it: long lines, wide tables, deep quotes. Raw
+HTML stays text (`MarkdownNoHTML`). An image becomes its alternative text and its address before the
 document has a layout: Qt's layout would ask for the picture, and open a local file of that name when nobody
 has it. What a document is asked to load, from wherever, is refused (`PlainDocument`).
 
@@ -26,11 +27,17 @@ from PySide6.QtGui import (
 
 from reverie.memory.front_edit import Front, read
 from reverie.memory.frontmatter import split
-from reverie.ui.shown import visible
+from reverie.ui.shown import shortened, visible
 from reverie.ui.theme import MARGIN, Theme
 
 # Above this rendering at each rest of typing is felt.
 LIMIT = 40_000
+_LONGEST_RENDERED = 5_000
+MOST_COLUMNS = 60
+"""A row of a table with more columns is shown as it is written: Qt's layout of wide tables takes seconds."""
+_DEEPEST_QUOTE = 12
+_MOST_KEYS = 200
+_QUOTES = re.compile(r"\s{0,3}(?:>[ \t]*)+")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
@@ -50,7 +57,7 @@ def rendered(text: str, theme: Theme, font: QFont, parent: QObject) -> PlainDocu
     block = split(text)
     features = QTextDocument.MarkdownFeature
     document.setMarkdown(
-        _with_alternatives(text[block.body_start :] if block is not None else text),
+        _with_alternatives(_bounded(text[block.body_start :] if block is not None else text)),
         features.MarkdownDialectGitHub | features.MarkdownNoHTML,
     )
     for start, length, words in reversed(_images(document)):
@@ -91,6 +98,19 @@ def _fragments(block: QTextBlock) -> Iterator[QTextFragment]:
         if fragment.isValid():
             yield fragment
         each += 1
+
+
+def _bounded(markdown: str) -> str:
+    """The text without what takes long to lay out."""
+    return "\n".join(_bounded_line(line) for line in markdown.split("\n"))
+
+
+def _bounded_line(line: str) -> str:
+    line = shortened(line, _LONGEST_RENDERED)
+    if line.count(">") > _DEEPEST_QUOTE and (quotes := _QUOTES.match(line)) is not None:
+        depth = min(_DEEPEST_QUOTE, quotes[0].count(">"))
+        line = ">" * depth + " " + line[quotes.end() :]
+    return line.replace("|", "\\|") if line.count("|") > MOST_COLUMNS + 1 else line
 
 
 def _with_alternatives(markdown: str) -> str:
@@ -157,5 +177,5 @@ def _put_front(document: QTextDocument, front: Front, raw: str, theme: Theme) ->
     form = QTextCharFormat()
     form.setForeground(theme.text)
     # A line separator keeps them one block, which has one background.
-    shown = [visible(line) for line in (lines or raw.splitlines())]
+    shown = [visible(shortened(line)) for line in (lines or raw.splitlines())[:_MOST_KEYS]]
     cursor.insertText("\u2028".join(shown), form)

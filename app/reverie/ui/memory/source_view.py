@@ -4,6 +4,9 @@ Marks and highlights belong to the shown document: they are forgotten when anoth
 follow what is typed (a mark stays beside its line, lines that go take their marks along). What they mean is
 their owner's business; here they only have a kind, which is drawn in the theme's colours.
 
+A text with a line of more than `LONGEST_LINE` characters is not wrapped, whatever a person wishes: breaking
+such a line would hold up the window.
+
 Threading: GUI thread. Nothing here fails: a place beyond the text is left out.
 """
 
@@ -28,7 +31,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
-from reverie.ui.shown import as_tooltip
+from reverie.ui.shown import LONGEST_LINE, as_tooltip
 from reverie.ui.theme import GAP, UNIT, Theme, dimmed, mixed, monospace, readable, theme_of
 
 _STRIP = UNIT
@@ -56,6 +59,8 @@ class SourceView(QPlainTextEdit):
         self._zoom = 0
         self._turned = 0
         self._numbered = True
+        self._wraps = True
+        self._long = False
         self.gutter = _Gutter(self)
         self.setFont(monospace())
         self.setTabChangesFocus(False)
@@ -73,6 +78,8 @@ class SourceView(QPlainTextEdit):
             return
         self.document().contentsChange.disconnect(self._on_contents_change)
         self._marks, self._tips, self._highlights, self._unseen = {}, {}, {}, None
+        self._long = _has_long_line(document)
+        self._fit_wrap()
         # Before the document goes: Qt would look at cursors of one that is deleted already.
         self._show_highlights()
         super().setDocument(document)
@@ -87,8 +94,12 @@ class SourceView(QPlainTextEdit):
         self._fit_gutter()
 
     @Slot(int, int, int)
-    def _on_contents_change(self, position: int, _removed: int, _added: int) -> None:
+    def _on_contents_change(self, position: int, _removed: int, added: int) -> None:
         document = self.document()
+        # Now, before the line has a layout.
+        if not self._long and _has_long_line(document, position, added):
+            self._long = True
+            self._fit_wrap()
         more = document.blockCount() - self._blocks
         if not more:
             return
@@ -197,10 +208,16 @@ class SourceView(QPlainTextEdit):
 
     @property
     def wraps(self) -> bool:
-        return self.lineWrapMode() == QPlainTextEdit.LineWrapMode.WidgetWidth
+        """Whether a person wants long lines broken."""
+        return self._wraps
 
     def set_wrap(self, on: bool) -> None:
         """Break long lines at the edge, or scroll sideways."""
+        self._wraps = on
+        self._fit_wrap()
+
+    def _fit_wrap(self) -> None:
+        on = self._wraps and not self._long
         mode = QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap
         if mode != self.lineWrapMode():
             self.setLineWrapMode(mode)
@@ -361,6 +378,16 @@ class _Gutter(QWidget):
             QToolTip.showText(event.globalPos(), as_tooltip(tip) if tip else "", self)
             return True
         return super().event(event)
+
+
+def _has_long_line(document: QTextDocument, position: int = 0, added: int | None = None) -> bool:
+    """Whether a line is too long to be wrapped; of those that an edit touched where it is given."""
+    if document.characterCount() <= LONGEST_LINE:
+        return False
+    if added is None or added > LONGEST_LINE:
+        return max(map(len, document.toRawText().split("\u2029"))) > LONGEST_LINE
+    ends = (document.findBlock(position), document.findBlock(position + added))
+    return any(block.length() > LONGEST_LINE + 1 for block in ends)
 
 
 def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:

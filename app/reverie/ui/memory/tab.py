@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QSize, QTimer, Signal, Slot
 from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from reverie.errors import MendableError
@@ -39,6 +39,7 @@ from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphans.control import OrphansControl
 from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.tab_column import Parts, column_of
+from reverie.ui.memory.tell_control import TellControl
 from reverie.ui.memory.trash.control import TrashControl
 from reverie.ui.memory.tree_model import MemoryTreeModel
 from reverie.ui.memory.tree_nodes import CompanionData, FileData, FolderData, companion_at
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from reverie.ui.memory.tree_nodes import Arrangement, RowData
 
 NARROWEST = 320
+LATE_TREE_MS = 200
+"""When the memories of the place that was left turn grey, if those of the new one are not there yet."""
 
 
 class MemoryTab(QWidget):
@@ -92,11 +95,16 @@ class MemoryTab(QWidget):
         self.lint = LintControl(self, icons)
         self.index_care = IndexControl(self, icons)
         self.notes = NotesControl(self, lanes, icons, now)
+        self.telling = TellControl(self, icons)
         self.trash = TrashControl(self, lanes, icons, now)
         self.duplicates = DuplicatesControl(self, icons)
         self.orphans = OrphansControl(self, icons)
         self.no_home = EmptyPage(icons, "home")
         self.notice = EmptyPage(icons, "orphan")
+        self._greyed = False
+        self._late_tree = QTimer(self)
+        self._late_tree.setSingleShot(True)
+        self._late_tree.setInterval(LATE_TREE_MS)
         self._lay_out()
         self._connect()
 
@@ -119,6 +127,7 @@ class MemoryTab(QWidget):
         )
 
     def _connect(self) -> None:
+        self._late_tree.timeout.connect(self._grey_old_tree)
         self.tree.picked.connect(self._on_picked)
         self.tree.opened.connect(self._on_opened)
         self.tree.customContextMenuRequested.connect(self._show_menu)
@@ -165,6 +174,7 @@ class MemoryTab(QWidget):
         self.drafts.set_session(session)
         self.dreams.set_session(session)
         self.extraction.set_session(session)
+        self.telling.set_session(session)
         self.history.set_session(session)
         self.lint.set_session(session)
         self.index_care.set_session(session)
@@ -193,6 +203,14 @@ class MemoryTab(QWidget):
         self.dreams.forget(title)
         self.extraction.forget()
         self._update = None
+        self._late_tree.start()
+
+    @Slot()
+    def _grey_old_tree(self) -> None:
+        """The heading names another place for a while now: its memories are not those that are shown."""
+        if self.model.rowCount() and self.tree.isEnabled():
+            self._greyed = True
+            self.tree.setEnabled(False)
 
     def show_notice(self, title: str, sentence: str) -> None:
         """Something is selected that has no trees."""
@@ -212,9 +230,13 @@ class MemoryTab(QWidget):
     @Slot(object)
     def show_tree(self, update: TreeUpdate) -> None:
         """The trees as they are now."""
+        self._late_tree.stop()
+        if self._greyed:
+            self._greyed = False
+            self.tree.setEnabled(True)
         self._update = update
         if self._session is not None:
-            self.model.set_rule(rule_of(self._session.workbench.parts.home, update.view.scopes))
+            self.model.set_rule(rule_of(self._session.workbench.parts.home, update.view))
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
         self.lint.follow(update)
@@ -371,6 +393,7 @@ class MemoryTab(QWidget):
             agent_jobs=self.footer.agent_told,
             can_extract=self.extraction.available and shown,
             can_note=self.notes.available and shown,
+            can_tell=self.telling.available and shown,
         )
 
     # Width

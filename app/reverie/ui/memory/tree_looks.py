@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
+from reverie.homes.listing import Loading
 from reverie.ui import words
 from reverie.ui.memory.tree_nodes import CompanionData, FileData, FolderData, NoticeData, RowData, ScopeData
 from reverie.ui.row_look import RowLook
@@ -48,9 +49,21 @@ def _of_scope(data: ScopeData) -> RowLook:
 
 def _of_companion(data: CompanionData) -> RowLook:
     companion = data.companion
-    detail = tr("read by the agent") if companion.exists else tr("not there yet")
+    detail = _when_read(companion.loading) if companion.exists else tr("not there yet")
     detail = tr("read-only") if companion.read_only else detail
+    detail = visible(companion.about) or detail
     return RowLook(visible(companion.label), detail, "companion", italic=True, quiet=not companion.exists)
+
+
+def _when_read(loading: Loading) -> str:
+    """When the agent reads a file that it loads beside its memories."""
+    if loading in ("start", "unopened"):
+        return tr("read by the agent")
+    if loading == "on-demand":
+        return tr("read when it is needed")
+    if loading == "approval":
+        return tr("read once it was approved")
+    return tr("read by a part of the agent") if loading == "elsewhere" else tr("not read by the agent")
 
 
 def _of_notice(data: NoticeData) -> RowLook:

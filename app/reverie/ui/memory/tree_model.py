@@ -270,6 +270,7 @@ class MemoryTreeModel(NodeModel):
                     self._use(data),
                     has_use=True,
                     pinned=file.usage.pinned,
+                    pin_unknown=file.usage.unknown_to_agent,
                     badge=data.changed,
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
@@ -320,6 +321,10 @@ class MemoryTreeModel(NodeModel):
             facts.append(self.tr("Last written {when}").format(when=words.when(usage.last_write_at)))
         if usage.pinned:
             facts.append(self.tr("Pinned: a consolidation never deletes or renames it"))
+        if usage.unknown_to_agent:
+            facts.append(
+                self.tr("Not yet known to the running agent; Reverie keeps it until the agent is restarted")
+            )
         if data.changed:
             facts.append(self.tr("Changed by an agent or a consolidation since you last opened it"))
         if not file.seen_by_agent:
@@ -334,6 +339,8 @@ class MemoryTreeModel(NodeModel):
         parts = [look.name, look.detail]
         if look.pinned:
             parts.append(self.tr("pinned"))
+        if look.pin_unknown:
+            parts.append(self.tr("not yet known to the running agent"))
         if look.badge:
             parts.append(self.tr("changed since you last opened it"))
         if look.warning:

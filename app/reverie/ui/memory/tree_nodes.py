@@ -277,7 +277,8 @@ class _ScopeBuild:
     def _nothing(self, listing: ScopeListing, old: Node | None) -> Node:
         if self.arrangement.only_changed and listing.files:
             return _reuse(old, "n:unchanged", NoticeData("unchanged"))
-        return _reuse(old, "n:empty", NoticeData("empty"))
+        root = listing.root
+        return _reuse(old, "n:empty", NoticeData("empty", root.read_only or root.empty if root else ""))
 
     def _content(self, listing: ScopeListing) -> tuple[Node, ...]:
         in_folder: dict[str, list[Node]] = {}

@@ -59,6 +59,9 @@ class EntryStyle:
         else:
             body = self._quiet if message.folded else self._text
             yield from ((line, body, back) for line in _broken(message.text))
+        yield from (
+            (line, self._quiet, back) for each in words.memory_used(message) for line in _broken(each)
+        )
         if message.cut:
             yield words.left_out(message.cut), self._quiet, back
         yield "", self._text, self._plain

@@ -159,7 +159,8 @@ class JobsDialog(QDialog):
         at = common.age(now, job.at) if job.at is not None else "–"
         retry = "–"
         if job.retry_at is not None and job.state == "failed":
-            retry = common.when(job.retry_at)
+            # The agent tries when it starts, not at that minute.
+            retry = common.when(job.retry_at) if job.retry_at > now else self.tr("at its next start")
         state = words.job_state(job.state)
         texts = (state, words.job_kind(job.kind), visible(job.about), at, retry, visible(job.sentence))
         item = QTreeWidgetItem(list(texts))

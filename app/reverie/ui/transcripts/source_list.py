@@ -101,7 +101,8 @@ class SourceModel(QAbstractTableModel):
     def _fits(self, source: Source) -> bool:
         if self._project is not None and source.project_path != self._project:
             return False
-        said = (source.title, source.project_path or "", source.id, words.state_of(source))
+        project = f"{source.project_name}\n{source.project_path or ''}"
+        said = (source.title, project, source.id, words.state_of(source))
         return not self._text or self._text in "\n".join(said).casefold()
 
     def _with_told(self, source: Source) -> Source:
@@ -124,9 +125,10 @@ class SourceModel(QAbstractTableModel):
         self.show_sources(())
 
     @property
-    def projects(self) -> tuple[str, ...]:
-        """Of all, whatever is left out."""
-        return tuple(sorted({each.project_path for each in self._listed if each.project_path}))
+    def projects(self) -> tuple[tuple[str, str], ...]:
+        """Paths and names of all, whatever is left out."""
+        found = {each.project_path: _project_of(each) for each in self._listed if each.project_path}
+        return tuple(sorted(found.items()))
 
     def untold(self) -> tuple[Source, ...]:
         """Those of which the list says too little, and whose beginning nobody read yet."""
@@ -167,12 +169,18 @@ class SourceModel(QAbstractTableModel):
             case 0:
                 return ("↳ " if source.under else "") + visible(source.title or source.id)
             case 1:
-                return visible((source.project_path or "").rstrip("/").rpartition("/")[2] or "–")
+                return visible(_project_of(source) or "–")
             case 2:
                 return common.age(self._now(), source.updated_at) if source.updated_at is not None else "–"
             case 3:
                 return human_size(source.size)
         return words.state_of(source)
+
+
+def _project_of(source: Source) -> str:
+    """What its project is called; empty for none."""
+    path = source.project_path or ""
+    return source.project_name or path.rstrip("/").rpartition("/")[2] or path
 
 
 def _with_parts(sources: Sequence[Source]) -> list[Source]:
@@ -191,7 +199,7 @@ def _sort_key(source: Source, column: int) -> Any:
         case 0:
             return source.title.casefold()
         case 1:
-            return (source.project_path or "").casefold()
+            return (source.project_name or source.project_path or "").casefold()
         case 2:
             return source.updated_at or 0
         case 3:
@@ -207,6 +215,7 @@ class SourceList(SearchedTable):
         self.project = self.add_box(self.tr("Of which project"), _CHARS)
         self.project.addItem(self.tr("All projects"), None)
         self.model = SourceModel(now, self.view)
+        self._projects: tuple[tuple[str, str], ...] = ()
         self._selected = ""
         self._restoring = False
         self.set_up(self.model, (self.project,), widths=_WIDTHS, newest_by=2, stretches=True)
@@ -248,14 +257,15 @@ class SourceList(SearchedTable):
 
     def _list_projects(self) -> None:
         known = self.model.projects
-        if tuple(self.project.itemData(at) for at in range(1, self.project.count())) == known:
+        if known == self._projects:
             return
+        self._projects = known
         chosen = self.project.currentData()
         self.project.blockSignals(True)
         while self.project.count() > 1:
             self.project.removeItem(1)
-        for path in known:
-            self.project.addItem(visible(path.rstrip("/").rpartition("/")[2] or path), path)
+        for path, name in known:
+            self.project.addItem(visible(name), path)
             self.project.setItemData(self.project.count() - 1, as_tooltip(path), Qt.ItemDataRole.ToolTipRole)
         self.project.setCurrentIndex(max(0, self.project.findData(chosen)) if chosen else 0)
         self.project.blockSignals(False)

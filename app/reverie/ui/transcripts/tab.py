@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
@@ -49,6 +50,7 @@ class TranscriptsTab(TabPage):
         self._titling = False
         self._wanted = ""
         self._open = ""
+        self._open_path: Path | None = None
         self.list = SourceList(now)
         self.view = TranscriptView(self._lane, icons)
         self.empty = EmptyPage(icons, "source")
@@ -143,6 +145,10 @@ class TranscriptsTab(TabPage):
             self._find_wanted()
         elif first and self.list.shown:
             self.list.select_id(self.list.shown[0].id)
+        selected = self.list.selected
+        if selected is not None and selected.id == self._open and selected.path != self._open_path:
+            self._open = ""  # it goes on in another file: it was reverted, or archived
+            self._open_selected()
         self._read_titles()
 
     def _on_failed(self, error: MendableError) -> None:
@@ -196,7 +202,7 @@ class TranscriptsTab(TabPage):
             return
         if source.id == self._open:
             return
-        self._open = source.id
+        self._open, self._open_path = source.id, source.path
         desk = session.workbench
         self.view.open(lambda: desk.transcripts.open(source))
 

@@ -353,7 +353,8 @@ class TranscriptView(QWidget):
     def _copy(self) -> None:
         message = self.text.message(self.text.current())
         tool = message.tool
-        parts = (message.text,) if tool is None else (tool.name, tool.input, tool.output or "")
+        parts = [message.text] if tool is None else [tool.name, tool.input, tool.output or ""]
+        parts += words.memory_used(message)
         QGuiApplication.clipboard().setText("\n".join(part for part in parts if part))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

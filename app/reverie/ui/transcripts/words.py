@@ -6,12 +6,13 @@ Pure but for the translation.
 from __future__ import annotations
 
 import json
+import re
 
 from PySide6.QtCore import QCoreApplication
 
 from reverie.homes.listing import Source
 from reverie.transcripts.paging import Facts
-from reverie.transcripts.reading import Message, ToolUse
+from reverie.transcripts.reading import Citation, Message, ToolUse
 from reverie.ui import words
 from reverie.ui.shown import visible
 
@@ -21,6 +22,7 @@ _SMALL = 20_000
 _TELLING = (
     "command", "cmd", "script", "file_path", "path", "pattern", "query", "url", "prompt", "description",
 )  # fmt: skip
+_SECTION = re.compile(r"in section “(.*)”")
 SEPARATOR = " · "
 
 
@@ -100,6 +102,26 @@ def preview(message: Message) -> str:
     return visible(" ".join(text[: 4 * _PREVIEW].split()))[:_PREVIEW]
 
 
+def memory_used(message: Message) -> tuple[str, ...]:
+    """What an answer says it used of the agent's memory, a line each; empty for nothing."""
+    found = [citation(each) for each in message.citations]
+    found += [tr("earlier session {id}").format(id=each) for each in message.cited_threads]
+    return (tr("Memory used:"), *(f"• {each}" for each in found)) if found else ()
+
+
+def citation(cited: Citation) -> str:
+    """A place in the agent's memory, and what it was used for."""
+    if not cited.first:
+        place = cited.path
+    elif cited.first == cited.last:
+        place = tr("{path}, line {first}").format(path=cited.path, first=cited.first)
+    else:
+        place = tr("{path}, lines {first} to {last}").format(
+            path=cited.path, first=cited.first, last=cited.last
+        )
+    return f"{place}: {cited.note}" if cited.note else place
+
+
 def left_out(count: int) -> str:
     return words.counted("1 character is left out here.", "%n characters are left out here.", count)
 
@@ -121,10 +143,24 @@ def read_so_far(entries: int, first: int, facts: Facts, *, at_end: bool) -> str:
 
 def state_of(source: Source) -> str:
     """What is special about a transcript."""
-    told = {"archived": tr("archived"), "sub-agent": tr("sub-agent")}.get(source.state, visible(source.state))
+    told = ", ".join(_state(part) for part in source.state.split(", ")) if source.state else ""
     if source.archived and "archived" not in source.state:
         told = ", ".join(each for each in (tr("archived"), told) if each)
     return told
+
+
+def _state(part: str) -> str:
+    known = {
+        "archived": tr("archived"),
+        "sub-agent": tr("sub-agent"),
+        "pinned": tr("pinned"),
+        "memory disabled": tr("not to be remembered"),
+        "extraction failed": tr("extraction failed"),
+    }
+    section = _SECTION.fullmatch(part)
+    if section is not None:
+        return tr("in section “{name}”").format(name=visible(section[1]))
+    return known.get(part) or visible(part)
 
 
 def job_state(state: str) -> str:

@@ -1,0 +1,147 @@
+"""The one place that decides whether Reverie may write into a store.
+
+A home reports layouts and versions that Reverie does not know (`Home.write_refusals`). Such a store is
+read-only until a person permits writing. A permission is kept in Reverie's own data directory, per home id
+and store, together with the evidence that the person saw; any other evidence, such as the next version, asks
+again.
+
+Who asks: the store's effects, transactions (runs, undo and recovery), sidecars inside a home, the agent's
+lock, companions, records, trace dumps, recorded failures and the doctor's fixes. Runs ask once more before
+they begin, so that they stand down before they think. A test opens every path and fails on a write below a
+home that is refused.
+
+Threading: any thread but the GUI's; nothing is cached. Failure: `ReadOnlyStore`, before anything changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from reverie.clock import Clock
+from reverie.errors import StoreError
+from reverie.files.directory import ensure_private
+from reverie.files.sidecar import Sidecar
+from reverie.homes.base import Home
+from reverie.homes.scopes import FileRule, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+
+PERMISSIONS = "write-anyway.json"
+_ENTRIES = "permitted"
+
+
+class ReadOnlyStore(StoreError):
+    """Reverie does not write into this store; `reason` is the refusal's."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(
+            refusal.title, cause=refusal.evidence, next_step=refusal.next_step, reason=refusal.reason
+        )
+        self.refusal = refusal
+
+
+class WriteGuard:
+    """Which stores of one home may be written. `file` keeps what a person has permitted."""
+
+    def __init__(self, home: Home, file: Path, *, lock_dir: Path, clock: Clock) -> None:
+        self._home = home
+        self._file = file
+        self._sidecar = Sidecar(file, lock_dir=lock_dir, clock=clock)
+        self.lock_dir = lock_dir
+        """Where the locks between the Reverie processes of this profile lie."""
+        self._clock = clock
+
+    def refusal(self, root: ScopeRoot | None = None) -> Refusal | None:
+        """Why `root` is read-only; None where it may be written. Without a root: the sidecars and companions
+        of the home."""
+        return self._first(self._home.write_refusals(root))
+
+    def refusal_of(self, context: ScopeContext) -> Refusal | None:
+        """Why a run in this context may not begin: the first store that Reverie does not know. One that is
+        only not in use stops nothing but writes into itself, unless there is no other."""
+        roots = self._roots(context)
+        unknown = self._first(_unknown(self._reported(roots)))
+        if unknown is not None:
+            return unknown
+        unused = [self.refusal(root) for root in roots]
+        return unused[0] if unused and all(unused) else None
+
+    def unknown(self, context: ScopeContext | None = None) -> tuple[tuple[Refusal, bool], ...]:
+        """Everything that Reverie does not know, in one context or in all stores, and whether a person has
+        permitted writing."""
+        roots = self._home.roots() if context is None else self._roots(context)
+        reported = _unknown(self._reported(roots))
+        permitted = self._permitted() if reported else {}
+        return tuple((each, _covers(permitted, each)) for each in reported)
+
+    def require(self, root: ScopeRoot | None = None) -> None:
+        """Raises `ReadOnlyStore` where `root` (the home's own files without one) is read-only."""
+        refusal = self.refusal(root)
+        if refusal is not None:
+            raise ReadOnlyStore(refusal)
+
+    def require_context(self, context: ScopeContext) -> None:
+        """Raises `ReadOnlyStore` where a run in this context may not begin (`refusal_of`)."""
+        refusal = self.refusal_of(context)
+        if refusal is not None:
+            raise ReadOnlyStore(refusal)
+
+    def permit(self, refusals: Iterable[Refusal]) -> None:
+        """Write from now on, as long as exactly this is found. Raises `StoreError` for what no person can
+        permit."""
+        given = tuple(refusals)
+        for refusal in given:
+            if not refusal.permissible:
+                raise StoreError(
+                    refusal.title, cause=refusal.evidence, next_step=refusal.next_step, reason=refusal.reason
+                )
+
+        def add(data: dict[str, Any]) -> dict[str, Any]:
+            kept = data.get(_ENTRIES)
+            entries = dict(kept) if isinstance(kept, dict) else {}
+            for refusal in given:
+                entries[refusal.store] = {"evidence": refusal.evidence, "permittedAt": self._clock()}
+            return {**data, _ENTRIES: entries}
+
+        ensure_private(self._file.parent)
+        self._sidecar.update(add)
+
+    def _first(self, reported: tuple[Refusal, ...]) -> Refusal | None:
+        if not reported:
+            return None
+        permitted = self._permitted()
+        return next((each for each in reported if not _covers(permitted, each)), None)
+
+    def _reported(self, roots: Iterable[ScopeRoot]) -> tuple[Refusal, ...]:
+        found = [*self._home.write_refusals()]
+        for root in roots:
+            found += self._home.write_refusals(root)
+        return tuple(dict.fromkeys(found))
+
+    def _roots(self, context: ScopeContext) -> tuple[ScopeRoot, ...]:
+        roots = []
+        for scope in Scope:
+            with contextlib.suppress(ScopeUnavailable):
+                roots.append(self._home.scope_root(context, scope))
+        return tuple(roots)
+
+    def _permitted(self) -> dict[str, Any]:
+        kept = self._sidecar.read().data.get(_ENTRIES)
+        return kept if isinstance(kept, dict) else {}
+
+
+def _unknown(reported: Iterable[Refusal]) -> tuple[Refusal, ...]:
+    return tuple(each for each in reported if each.reason == "unknown-layout")
+
+
+def rule_under(refusal: Refusal | None, rule: FileRule) -> FileRule:
+    """The rule of a file in a store that `refusal` makes read-only; None leaves it as it is."""
+    if refusal is None or rule.kind != "editable":
+        return rule
+    return FileRule("read-only", str(ReadOnlyStore(refusal)))
+
+
+def _covers(permitted: dict[str, Any], refusal: Refusal) -> bool:
+    entry = permitted.get(refusal.store)
+    return refusal.permissible and isinstance(entry, dict) and entry.get("evidence") == refusal.evidence

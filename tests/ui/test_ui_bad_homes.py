@@ -1,0 +1,101 @@
+"""One bad home among good ones in the window: it is listed with its cause, and the good ones are open."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ui_windows import Driver, Windows
+
+from helpers.samples import copy_sample
+from reverie.clock import system_clock
+from reverie.ui import open_homes
+from reverie.ui.icons import Icons
+from reverie.ui.main_window import Beginning, MainWindow
+from reverie.ui.picker import Place
+
+
+@pytest.fixture
+def hung(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """`tmp_path/.claude` answers nobody until the event is set."""
+    answers, stat = threading.Event(), os.stat
+    place = tmp_path / ".claude"
+
+    def slow_stat(path: Any, *arguments: Any, **more: Any) -> os.stat_result:
+        if path == place and not answers.is_set():
+            answers.wait(60)
+        return stat(path, *arguments, **more)
+
+    monkeypatch.setattr(os, "stat", slow_stat)
+    monkeypatch.setattr(open_homes, "ANSWER_S", 0.2)
+    yield answers
+    answers.set()
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with one good home."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return copy_sample("mux-home", tmp_path, whole=False).rename(tmp_path / ".xum")
+
+
+def begin(windows: Windows, qtbot: Any, *homes: Path) -> Driver:
+    """A window that opens these, or what it finds."""
+    window = MainWindow(windows.profile, system_clock, Icons(), Beginning(homes))
+    windows.keep(window)
+    window.show()
+    window.start()
+    return Driver(qtbot, window, homes[0] if homes else Path(), watching=True)
+
+
+def troubled(driver: Driver) -> dict[str, Place]:
+    picker = driver.window.picker
+    rows = (picker.place(index) for index in picker.places.walk())
+    return {place.title: place for place in rows if place is not None and place.trouble}
+
+
+def test_a_link_to_nothing_is_listed_and_the_good_home_is_open(
+    windows: Windows, qtbot: Any, user: Path, tmp_path: Path
+) -> None:
+    (tmp_path / ".claude").symlink_to(tmp_path / "unplugged")
+    driver = begin(windows, qtbot)
+    driver.settle()
+    assert driver.session.info.root == user
+    assert "It is a link to a place that is not there" in troubled(driver)[".claude"].trouble
+
+
+def test_a_home_that_hangs_is_listed_and_opened_once_it_answers(
+    windows: Windows, qtbot: Any, user: Path, tmp_path: Path, hung: threading.Event
+) -> None:
+    shared = copy_sample("claude-home", tmp_path).rename(tmp_path / ".claude")
+    driver = begin(windows, qtbot, shared, user)
+    driver.until(lambda: driver.window.session is not None and ".claude" in troubled(driver))
+    driver.settle()
+    assert driver.session.info.root == user
+    assert "does not answer" in troubled(driver)[".claude"].trouble
+    assert not driver.window.gave_up
+    driver.window.picker.pick_home(troubled(driver)[".claude"].home)
+    assert "does not answer" in driver.tab.notice.sentence.text()
+    driver.window.picker.pick_home(driver.session.info.id)
+    assert not driver.tab.notice.isVisible()
+    hung.set()
+    driver.until(lambda: len(driver.window.homes.sessions) == 2)
+    assert not troubled(driver)
+
+
+def test_the_only_home_that_hangs_is_named_on_the_page(
+    windows: Windows, qtbot: Any, user: Path, tmp_path: Path, hung: threading.Event
+) -> None:
+    shared = user.rename(tmp_path / ".claude")
+    driver = begin(windows, qtbot, shared)
+    driver.until(lambda: driver.tab.notice.isVisible())
+    assert f"{shared} does not answer" in driver.tab.notice.sentence.text()
+    hung.set()
+    driver.until(lambda: driver.window.session is not None)
+    driver.settle()
+    assert not driver.tab.notice.isVisible()
+    assert not troubled(driver)

@@ -1,0 +1,74 @@
+"""A home of Claude Code in a window, as its user finds it: sessions by title, their conversation, what they
+loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ui_windows import Driver, Windows
+
+from helpers.audit import problems
+from helpers.samples import copy_sample, snapshot
+from reverie.ui.picker import Place
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Path:
+    return copy_sample("claude-home", tmp_path)
+
+
+def rows(driver: Driver) -> dict[str, list[Place]]:
+    """The workspaces of the sidebar by project."""
+    found: dict[str, list[Place]] = {}
+    project = ""
+    picker = driver.window.picker
+    for index in picker.places.walk():
+        place = picker.place(index)
+        if place is not None and place.kind == "project":
+            project = place.title
+        elif place is not None and place.kind == "workspace":
+            found.setdefault(project, []).append(place)
+    return found
+
+
+def test_sessions_have_titles_and_times_a_conversation_and_what_they_loaded(
+    windows: Windows, claude: Path
+) -> None:
+    before = snapshot(claude)
+    driver = windows.open(claude, "")
+    driver.until(lambda: all(len(each.title) > 8 for one in rows(driver).values() for each in one))
+    picked = driver.window.picker.place(driver.window.picker.currentIndex())
+    assert picked is not None
+    assert driver.tab.heading.title.text() == picked.title, "its title came after it was selected"
+    shown = rows(driver)
+    assert {name: len(found) for name, found in shown.items()} == {
+        "a-b": 1, "a.b": 1, "lamp": 2, "lighthouse": 4,
+    }  # fmt: skip
+    assert {each.title for each in shown["lamp"]} == {"Remember the wicks", "How long burns wick 2?"}
+    (bed,) = (each for each in shown["lighthouse"] if each.title == "How wide is the bed?")
+    assert bed.below.startswith("20"), "the time tells sessions of one title apart"
+
+    driver.choose(bed.workspace_id)
+    assert "How wide is the bed?" in driver.tab.heading.title.text()
+    assert driver.window.windowTitle().startswith("How wide is the bed?")
+    driver.do("view.transcripts")
+    tab = driver.window.late.transcripts
+    driver.until(lambda: tab.is_settled)
+    assert tab.list.select_id(bed.workspace_id)
+    tab.show_source(bed.workspace_id)
+    driver.until(lambda: tab.is_settled)
+    text = tab.view.text.toPlainText()
+    assert "The bed is narrow." in text
+    assert "What the agent was set up with" in text
+    assert "\x1b" not in text
+    assert "unknown kind" not in tab.view.message.text
+
+    driver.do("view.context")
+    context = driver.window.late.context
+    driver.until(lambda: context.view is not None and context.view.part("recorded") is not None)
+    context.show_key("recorded")
+    assert "make lamp all" in context.text.toPlainText()
+    assert "transcript records it" in context.note.text()
+    assert problems(driver.window) == []
+    assert snapshot(claude) == before

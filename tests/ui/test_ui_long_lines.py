@@ -1,0 +1,180 @@
+"""What agents dump (base64, minified JSON, logs) never blocks the window: a line too long to be broken is
+shown cut, for reading only, until a person asks for all of it; bars, tables and quotes are bounded.
+
+Times are a tenth and less of what the same text took before, on any machine.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QFont, QPalette, QTextDocument
+from PySide6.QtWidgets import QPlainTextDocumentLayout
+from test_ui_documents import found, opened
+from ui_windows import Windows
+
+from reverie.homes.scopes import Scope
+from reverie.ui.labels import ElidedLabel, WrapLabel
+from reverie.ui.memory import editor_state as state
+from reverie.ui.memory.rendering import MOST_COLUMNS, rendered
+from reverie.ui.memory.source_view import SourceView
+from reverie.ui.shown import LONGEST_LINE, LONGEST_SENTENCE, as_tooltip
+from reverie.ui.theme import theme_of
+
+LONG = "QUJD" * 25_000
+FAST_S = 1.0
+
+
+def took(act: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    act()
+    return time.perf_counter() - began
+
+
+def test_a_long_line_is_shown_cut_and_read_only_and_what_would_be_written_is_whole(qapp: object) -> None:
+    file, _owner = opened(f"# Dump\n{LONG}\nend\n")
+    assert (file.shortened, file.read_only) == (True, True)
+    lines = file.text.split("\n")
+    assert (lines[0], lines[2]) == ("# Dump", "end")
+    assert len(lines[1]) == LONGEST_LINE
+    assert LONG.startswith(lines[1].removesuffix("…"))
+    assert file.content == f"# Dump\n{LONG}\nend\n"
+    assert not file.differs
+
+
+def test_a_line_of_just_the_limit_is_edited_as_any_other(qapp: object) -> None:
+    file, _owner = opened("x" * LONGEST_LINE + "\nend\n")
+    assert (file.shortened, file.read_only) == (False, False)
+
+
+def test_shown_in_full_it_can_be_edited_and_is_not_edited_by_that(qapp: object) -> None:
+    file, _owner = opened(f"{LONG}\r\nend\r\n")
+    file.show_whole()
+    assert (file.shortened, file.read_only, file.document.isModified()) == (False, False, False)
+    assert file.content == f"{LONG}\r\nend\r\n"
+    file.document.undo()
+    assert file.content == f"{LONG}\r\nend\r\n"
+
+
+def test_what_is_being_edited_is_not_cut_by_its_own_save(qapp: object) -> None:
+    file, _owner = opened("short\n")
+    file.retype(f"short\n{LONG}\n")
+    before = file.buffer
+    file.buffer, _ = state.seen_on_disk(before, found(file.content), file.content)
+    file.follow(before)
+    assert (file.shortened, file.content) == (False, f"short\n{LONG}\n")
+
+
+def test_a_draft_of_a_long_line_is_taken_whole(qapp: object) -> None:
+    file, _owner = opened(f"{LONG}\n")
+    file.retype(f"{LONG}more\n")
+    assert (file.shortened, file.read_only, file.content) == (False, False, f"{LONG}more\n")
+
+
+def test_a_long_line_that_is_pasted_is_not_wrapped_and_the_wish_stays(qtbot: Any) -> None:
+    view = SourceView()
+    qtbot.addWidget(view)
+    view.resize(600, 400)
+    view.show()
+    view.setPlainText("# Notes\n")
+    assert view.lineWrapMode() == SourceView.LineWrapMode.WidgetWidth
+    assert took(lambda: (view.insertPlainText(LONG), view.grab())) < FAST_S
+    assert (view.lineWrapMode(), view.wraps) == (SourceView.LineWrapMode.NoWrap, True)
+    short = QTextDocument("# Other", view)
+    short.setDocumentLayout(QPlainTextDocumentLayout(short))
+    view.setDocument(short)
+    assert view.lineWrapMode() == SourceView.LineWrapMode.WidgetWidth
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda file: file.write_text(LONG),
+        lambda file: file.write_text(LONG * 10),
+        lambda file: (file.write_text("hi\n"), os.truncate(file, 5 << 30)),
+        lambda file: file.write_text(f"---\ndescription: {LONG * 3}\n---\ntext\n"),
+        lambda file: file.write_text(("|" + "a|" * 6_000 + "\n") + ("|" + "-|" * 6_000 + "\n")),
+    ],
+    ids=["100 KB on a line", "1 MB on a line", "sparse 5 GB", "description of 300 KB", "6,000 columns"],
+)
+def test_no_file_holds_the_window_up(
+    windows: Windows, home: Path, write: Callable[[Path], object], qtbot: Any
+) -> None:
+    name = "zz-dump.md"
+    write(home / "memory" / "global" / name)
+    driver = windows.open(home)
+    assert name in driver.paths(Scope.GLOBAL)
+    driver.tree.select_path(f"/memories/global/{name}")
+    driver.until(lambda: driver.pane.file is not None)
+    view, window = driver.pane.view, driver.window
+
+    def use() -> None:
+        window.grab()
+        view.toggle_form()
+        view.show_side()
+        window.grab()
+        window.resize(700, 700)
+        window.grab()
+
+    assert took(use) < FAST_S
+    assert driver.pane.file is not None
+    assert driver.pane.file.shortened
+    assert "Such lines are cut here" in driver.pane.reason.text
+    assert driver.pane.reason.keys == ("whole",)
+
+
+def test_the_button_shows_all_of_it(windows: Windows, home: Path) -> None:
+    (home / "memory" / "global" / "zz-dump.md").write_text(LONG[:90_000])
+    driver = windows.open(home)
+    driver.tree.select_path("/memories/global/zz-dump.md")
+    driver.until(lambda: driver.pane.file is not None)
+    driver.pane.reason.button("whole").click()
+    assert driver.pane.file is not None
+    assert driver.pane.file.text == LONG[:90_000]
+    assert not driver.pane.text.isReadOnly()
+    assert driver.pane.reason.keys == ()
+    driver.pane.text.insertPlainText("typed ")
+    driver.tab.editor.save()
+    driver.until(lambda: not driver.tab.buffers.unsaved())
+    assert (home / "memory" / "global" / "zz-dump.md").read_text() == "typed " + LONG[:90_000]
+
+
+def test_a_wide_table_and_deep_quotes_are_shown_as_they_are_written(qapp: object) -> None:
+    owner = QObject()
+    theme = theme_of(QPalette())
+
+    def plain(text: str) -> str:
+        document = rendered(text, theme, QFont(), owner)
+        document.setTextWidth(500)
+        document.size()
+        return document.toPlainText()
+
+    wide = "|" + "a|" * 2_000 + "\n|" + "-|" * 2_000 + "\n"
+    assert took(lambda: plain(wide)) < FAST_S
+    assert plain(wide).startswith("|a|a|")
+    narrow = "|" + "a|" * MOST_COLUMNS + "\n|" + "-|" * MOST_COLUMNS + "\n"
+    assert "|" not in plain(narrow)
+    assert took(lambda: plain(">" * 30_000 + " deep")) < FAST_S
+    assert "deep" in plain(">" * 200 + " deep")
+
+
+def test_labels_and_tool_tips_show_the_beginning_of_what_nobody_reads_to_the_end(qtbot: Any) -> None:
+    for label in (WrapLabel(), ElidedLabel()):
+        qtbot.addWidget(label)
+        label.resize(600, 200)
+
+        def use(label: WrapLabel | ElidedLabel = label) -> None:
+            label.say(LONG * 3)
+            label.sizeHint()
+            label.heightForWidth(600)
+            label.grab()
+
+        assert took(use) < FAST_S
+        assert len(label.accessibleName() or label.text()) == LONGEST_SENTENCE
+    assert len(as_tooltip(LONG)) < LONGEST_SENTENCE

@@ -1,0 +1,53 @@
+"""Which workspaces the lines of `reverie memory` may write to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reverie.cli.memory_lines import LineClock, MemoryLines
+from reverie.compose import copy_demo_home, open_parts
+from reverie.profile import Profile
+
+NOW = 1_800_000_000_000
+CREATE = json.dumps({"command": "create", "path": "/memories/workspace/new.md", "file_text": "x\n"})
+
+
+def answer_to(home: Path, workspace_id: str, project: str | None, tmp_path: Path) -> dict[str, object]:
+    clock = LineClock(lambda: NOW)
+    parts = open_parts(home, Profile.under(tmp_path / "profile"), clock)
+    lines = MemoryLines(parts, clock, workspace_id=workspace_id, project=project)
+    (answer,) = lines.answer_all([CREATE])
+    return answer
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["alone", "with a project"])
+def test_a_typing_error_in_a_workspaces_id_makes_no_store_and_a_listed_one_is_written(
+    tmp_path: Path, named: bool
+) -> None:
+    home = copy_demo_home(tmp_path)
+    listed = next(
+        each
+        for each in open_parts(home, Profile.under(tmp_path / "profile"), lambda: NOW)
+        .home.contents()
+        .workspaces()
+        if each.project_paths
+    )
+    project = listed.project_paths[0] if named else None
+    refused = answer_to(home, "typo1234", project, tmp_path)
+    assert not refused["success"]
+    assert "no workspace typo1234" in str(refused["error"])
+    assert list(home.rglob("*typo1234*")) == []
+    assert answer_to(home, listed.id, project, tmp_path)["success"]
+    assert (home / "sessions" / listed.id / "memory" / "new.md").read_text() == "x\n"
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["alone", "with a project"])
+def test_while_the_list_cannot_be_read_every_workspace_is_believed(tmp_path: Path, named: bool) -> None:
+    home = copy_demo_home(tmp_path)
+    (home / "config.json").write_text("{broken", encoding="utf-8")
+    answer = answer_to(home, "0123456789", "/work/api" if named else None, tmp_path)
+    assert answer["success"], answer
+    assert (home / "sessions" / "0123456789" / "memory" / "new.md").is_file()

@@ -1,0 +1,82 @@
+"""What the doctor says of the memory of a Claude Code project."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helpers.claude_home import NOW_S, ClaudeHomeMaker, topic
+from helpers.samples import snapshot
+from reverie.doctor.claude_checks import CLAUDE_CHECKS, look
+from reverie.doctor.findings import Finding
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> ClaudeHomeMaker:
+    return ClaudeHomeMaker(tmp_path)
+
+
+def findings(maker: ClaudeHomeMaker, project: Path) -> dict[str, Finding]:
+    home = maker.home()
+    before = snapshot(maker.user)
+    facts = look(home, home.context(project_path=str(project)))
+    assert facts is not None
+    assert snapshot(maker.user) == before
+    return {found.check: found for found in (check(facts, NOW_S * 1000) for check in CLAUDE_CHECKS)}
+
+
+@pytest.mark.parametrize(
+    ("files", "state", "words"),
+    [
+        ({}, "pass", "There are no memories yet."),
+        ({"a.md": "x"}, "warn", "1 memory and no MEMORY.md"),
+        ({"MEMORY.md": "- [A](a.md)\n", "a.md": "x"}, "pass", "MEMORY.md: 1 of 200 lines, 11 of 25,000"),
+        ({"MEMORY.md": "- [A](a.md)\n", "a.md": "x", "sub/b.md": "x"}, "warn", "1 memory without a line"),
+        ({"MEMORY.md": "- [A](a.md)\n"}, "warn", "1 line of MEMORY.md without a file"),
+        ({"MEMORY.md": "x\n" * 201}, "warn", "stops reading MEMORY.md at line 201"),
+    ],
+)
+def test_the_index_is_judged_by_what_the_agent_loads(
+    maker: ClaudeHomeMaker, files: dict[str, str], state: str, words: str
+) -> None:
+    shop = maker.repository("shop")
+    maker.session(shop, 1)
+    maker.memory(shop, files)
+    found = findings(maker, shop)["claude-index"]
+    assert found.state == state
+    assert words in found.evidence
+
+
+def test_a_memory_that_is_off_and_an_index_that_is_no_file_are_told(maker: ClaudeHomeMaker) -> None:
+    shop = maker.repository("shop")
+    memory = maker.memory(shop, {"a.md": topic("a")})
+    (memory / "MEMORY.md").mkdir()
+    found = findings(maker, shop)["claude-index"]
+    assert (found.state, "no regular file" in found.evidence) == ("fail", True), found.evidence
+    maker.file("settings.json", '{"autoMemoryEnabled": false}')
+    found = findings(maker, shop)["claude-index"]
+    assert (found.state, "Auto memory is off" in found.evidence) == ("warn", True)
+
+
+@pytest.mark.parametrize(
+    ("body", "age_s", "state", "words"),
+    [
+        ("", 7200, "pass", "Consolidation by Claude Code or Reverie: Done. (2 hours ago)"),
+        (str(os.getppid()), 60, "warn", "Running now. (1 minute ago)"),
+    ],
+)
+def test_the_lock_is_told_in_words(
+    maker: ClaudeHomeMaker, body: str, age_s: int, state: str, words: str
+) -> None:
+    shop = maker.repository("shop")
+    maker.lock(shop, body, age_s)
+    found = findings(maker, shop)["claude-lock"]
+    assert found.state == state
+    assert found.evidence.endswith(words)
+
+
+def test_without_a_project_and_for_other_agents_nothing_is_said(maker: ClaudeHomeMaker) -> None:
+    home = maker.home()
+    assert look(home, home.context()) is None
