@@ -30,6 +30,9 @@ from reverie.memory.history_stat import Remembered, stamp_of
 
 # Larger files are kept by hash only: a memory is text, and the history must not fill the disk.
 LARGEST_BYTES = 64 * 1024 * 1024
+# Of files that take seconds to read only the ends are hashed; their time tells the rest.
+LARGEST_HASHED_BYTES = 1024 * 1024 * 1024
+_END_BYTES = 1024 * 1024
 _READ_ATTEMPTS = 3
 
 
@@ -205,7 +208,8 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]
 
 
 def _stand_in(path: Path, size: int) -> bytes:
-    """What the history keeps of a file that is too large."""
+    """What the history keeps of a file that is too large: its size and hash; of a huge one the hash of its
+    ends, and its time, so that every change shows. Raises OSError, NotRegularFileError."""
     # O_NONBLOCK: a fifo put in its place must not keep us waiting
     flags = (
         os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -213,8 +217,15 @@ def _stand_in(path: Path, size: int) -> bytes:
     with os.fdopen(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise NotRegularFileError("it is not a regular file")
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return f"Kept by hash only: {size} bytes, sha256 {digest}\n".encode()
+        if size > LARGEST_HASHED_BYTES:
+            changed_ns = os.fstat(file.fileno()).st_mtime_ns
+            digest = hashlib.sha256(file.read(_END_BYTES))
+            file.seek(-_END_BYTES, os.SEEK_END)
+            digest.update(file.read(_END_BYTES))
+            hashed = f"{digest.hexdigest()} of its first and last MiB, changed at {changed_ns} ns"
+        else:
+            hashed = hashlib.file_digest(file, "sha256").hexdigest()
+    return f"Kept by hash only: {size} bytes, sha256 {hashed}\n".encode()
 
 
 def _reason(error: OSError | SwappedError) -> str:

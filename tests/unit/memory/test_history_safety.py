@@ -323,6 +323,20 @@ def test_a_file_over_the_limit_is_kept_by_hash_only(base: Path, monkeypatch: pyt
     assert history.read(third, "global", "big.md") == b"small"
 
 
+def test_of_a_huge_file_only_the_ends_are_read_and_a_change_in_its_middle_shows(base: Path) -> None:
+    history = _history(base)
+    huge = base / "memories" / "huge.md"
+    huge.touch()
+    os.truncate(huge, 64 << 30)
+    first = _snapshot(history, base) or ""
+    assert history.files(first, "global")["huge.md"].omitted
+    assert _snapshot(history, base) is None
+    with huge.open("r+b") as file:
+        file.seek(32 << 30)
+        file.write(b"x")
+    assert _snapshot(history, base), "its time is another one"
+
+
 # ---- damage
 
 
