@@ -257,7 +257,9 @@ def _caught(place: Path, mutation: Mutation) -> str:
     if mutation.old not in text:
         return ""
     file.write_text(text.replace(mutation.old, mutation.new), "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutation.tests]
+    # Directories of its own: another run of the suite must not clear them away.
+    own = ("-p", "no:cacheprovider", f"--basetemp={place / 'tmp'}")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", *own, *mutation.tests]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(place / "app"), str(ROOT / "tests")))}
     try:
         done = subprocess.run(
