@@ -100,6 +100,12 @@ class Directory:
             raise
         return Directory(f"{self.path.rstrip('/')}/{name}", fd)
 
+    def again(self) -> Directory:
+        """This directory, opened once more."""
+        if self._fd is None:
+            return Directory(self.path, None)
+        return Directory(self.path, os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self._fd))
+
     def names(self) -> list[os.DirEntry[str]]:
         """Every entry, unordered. Their `stat(follow_symlinks=False)` works while this directory is open."""
         with os.scandir(self.path if self._fd is None else self._fd) as entries:
@@ -199,12 +205,6 @@ class Directory:
     def remove_empty(self, name: str) -> None:
         """An empty directory."""
         os.rmdir(self._at(name), dir_fd=self._fd)
-
-    def remove_tree(self, name: str) -> None:
-        """A directory and all below it, following no symlink."""
-        import shutil  # late: only deletions of directories need it
-
-        shutil.rmtree(self._at(name), dir_fd=self._fd)
 
     def replace(self, name: str, new_name: str) -> None:
         """Rename within this directory over whatever file is there."""

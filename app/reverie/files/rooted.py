@@ -45,6 +45,7 @@ from reverie.files.atomic import (
 )
 from reverie.files.containment import EscapesRoot as EscapesRoot
 from reverie.files.containment import names_in, opened_below, resolve
+from reverie.files.descent import Descent, everything_below
 from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileError, SwappedError
 from reverie.files.removal import remove_entry
 
@@ -220,14 +221,15 @@ class RootedDirectory:
             return walk
         root = os.path.realpath(self.root)
         files = 0
-        pending = self._children(root, "", walk.problems)
-        while pending and (files_limit is None or files < files_limit):
-            entry = pending.pop()
-            walk.entries.append(entry)
-            if entry.kind == "file":
-                files += 1
-            else:
-                pending.extend(self._children(root, entry.rel, walk.problems))
+        with Descent(lambda: Directory.open(root)) as descent:
+            pending = self._children(descent, "", walk.problems)
+            while pending and (files_limit is None or files < files_limit):
+                entry = pending.pop()
+                walk.entries.append(entry)
+                if entry.kind == "file":
+                    files += 1
+                else:
+                    pending.extend(self._children(descent, entry.rel, walk.problems))
         if self._identity() != before:
             raise Unavailable(
                 f"The folder {shown(str(self.root))} went away while it was listed.",
@@ -245,28 +247,28 @@ class RootedDirectory:
         root = os.path.realpath(self.root)
         swept = 0
         pending = [""]
-        while pending:
-            rel = pending.pop()
-            try:
-                with (
-                    contextlib.suppress(SwappedError, FileNotFoundError, NotADirectoryError, PermissionError),
-                    opened_below(root, rel.split("/") if rel else []) as directory,
-                ):
-                    names = directory.names()
-                    below = (f"{rel}/{item.name}" if rel else item.name for item in names if _is_folder(item))
-                    pending += [child for child in below if not self._leaves_out(child)]
-                    swept += sweep_opened(directory, names, older_than_s=older_than_s)
-            except OSError as error:
-                raise file_error(error, rel, "swept") from error
+        with Descent(lambda: Directory.open(root)) as descent:
+            while pending:
+                rel = pending.pop()
+                try:
+                    with contextlib.suppress(
+                        SwappedError, FileNotFoundError, NotADirectoryError, PermissionError
+                    ):
+                        directory = descent.at(rel)
+                        names = directory.names()
+                        folders = (item.name for item in names if _is_folder(item))
+                        below = (f"{rel}/{folder}" if rel else folder for folder in folders)
+                        pending += [child for child in below if not self._leaves_out(child)]
+                        swept += sweep_opened(directory, names, older_than_s=older_than_s)
+                except OSError as error:
+                    raise file_error(error, rel, "swept") from error
         return swept
 
     def _taken(self, directory: Directory, hidden: str, rel: str) -> tuple[list[Entry], bytes | None]:
         status = directory.lstat(hidden)
         if not stat.S_ISDIR(status.st_mode):
             return [_entry(rel, status)], directory.read(hidden)
-        taken: list[Entry] = []
-        with directory.child(hidden) as opened:
-            _take_all(opened, rel, taken)
+        taken = _all_below(directory, hidden, rel)
         taken.sort(key=lambda entry: _utf16(entry.rel))
         return [entry for entry in taken if not self._leaves_out(entry.rel)], None
 
@@ -281,19 +283,19 @@ class RootedDirectory:
             ) from error
         return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
-    def _children(self, root: str, rel: str, problems: list[str]) -> list[Entry]:
+    def _children(self, descent: Descent, rel: str, problems: list[str]) -> list[Entry]:
         """The files and directories in the real directory `rel`, last one first; none once it is gone."""
         found: list[Entry] = []
         try:
-            with opened_below(root, rel.split("/") if rel else []) as directory:
-                for item in sorted(directory.names(), key=lambda item: _utf16(item.name), reverse=True):
-                    child = f"{rel}/{item.name}" if rel else item.name
-                    if item.name.startswith(".") or self._leaves_out(child):
-                        continue
-                    with contextlib.suppress(FileNotFoundError):
-                        entry = _entry(child, item.stat(follow_symlinks=False))
-                        if entry.kind != "other":
-                            found.append(entry)
+            names = descent.at(rel).names()
+            for item in sorted(names, key=lambda item: _utf16(item.name), reverse=True):
+                child = f"{rel}/{item.name}" if rel else item.name
+                if item.name.startswith(".") or self._leaves_out(child):
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    entry = _entry(child, item.stat(follow_symlinks=False))
+                    if entry.kind != "other":
+                        found.append(entry)
         except (FileNotFoundError, NotADirectoryError, SwappedError):
             return found
         except OSError as error:
@@ -392,16 +394,15 @@ def _entry(rel: str, status: os.stat_result) -> Entry:
     return Entry(rel, kind, status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
 
 
-def _take_all(directory: Directory, rel: str, taken: list[Entry]) -> None:
-    """All that is no folder below, also what a walk passes over (hidden, a link), but for temporaries of our
-    own. Raises OSError where a folder cannot be read: what is in it must not go unseen."""
-    for item in directory.names():
-        child = f"{rel}/{item.name}"
-        if item.is_dir(follow_symlinks=False):
-            with directory.child(item.name) as opened:
-                _take_all(opened, child, taken)
-        elif not is_temporary(item.name):
-            taken.append(_entry(child, item.stat(follow_symlinks=False)))
+def _all_below(directory: Directory, name: str, rel: str) -> list[Entry]:
+    """All that is no folder in the folder `name`, as below `rel`: also what a walk passes over (hidden, a
+    link), but for temporaries of our own. Raises OSError where a folder cannot be read: what is in it must
+    not go unseen."""
+    return [
+        _entry(f"{rel}/{below}", item.stat(follow_symlinks=False))
+        for below, _opened, item in everything_below(lambda: directory.child(name))
+        if not item.is_dir(follow_symlinks=False) and not is_temporary(item.name)
+    ]
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:

@@ -262,15 +262,18 @@ class OverlayFiles:
         *above, name = rel.split("/")
         if any(len(part.encode("utf-8", "surrogatepass")) > _NAME_BYTES for part in (*above, name)):
             raise StoreError(f"The name of {rel[:80]}… is too long.", next_step="Choose a shorter name.")
-        for depth in range(1, len(above) + 1):
+        for depth in range(len(above), 0, -1):
             parent = self.entry("/".join(above[:depth]))
-            if parent is not None and parent.kind != "directory":
+            if parent is None:
+                continue
+            if parent.kind != "directory":
                 raise StoreError(
                     f"{rel} cannot be written:",
                     cause=f"{parent.rel} is a file, where a folder is needed.",
                     next_step="Choose another name.",
                     reason="directory",
                 )
+            return  # and so is everything above it
 
     def _is_removed(self, rel: str) -> bool:
         return any(rel == directory or _is_below(rel, directory) for directory in self._removed_directories)

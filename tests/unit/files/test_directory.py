@@ -11,6 +11,7 @@ import pytest
 
 from reverie.errors import Unavailable
 from reverie.files import directory as directory_module
+from reverie.files.descent import remove_tree
 from reverie.files.directory import Directory, NotRegularFileError, SwappedError, ensure_private
 
 
@@ -133,7 +134,7 @@ def test_remove_tree_leaves_what_symlinks_point_to(opened: Directory, tmp_path: 
     (tmp_path / "kept" / "file").write_text("x")
     (tmp_path / "tree" / "deep").mkdir(parents=True)
     (tmp_path / "tree" / "link").symlink_to(tmp_path / "kept")
-    opened.remove_tree("tree")
+    remove_tree(opened, "tree")
     assert _names(tmp_path) == ["kept"]
     assert (tmp_path / "kept" / "file").exists()
 
