@@ -15,8 +15,8 @@ checkpoints; removing a directory has the checkpoint "hide" (it is gone from eve
 deleted).
 
 Holds no open file between calls, so one object may be used from any thread. Errors are `MendableError`s, with
-the reasons "missing", "directory", "special" (neither file nor directory), "name", "escape", "conflict" and
-"unavailable".
+the reasons "missing", "directory", "special" (neither file nor directory), "name", "escape", "conflict",
+"write-protected" and "unavailable".
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from reverie.files.containment import EscapesRoot as EscapesRoot
 from reverie.files.containment import names_in, opened_below, resolve
 from reverie.files.descent import Descent, everything_below
 from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileError, SwappedError
+from reverie.files.protection import refuse_write_protected
 from reverie.files.removal import remove_entry
 
 _T = TypeVar("_T")
@@ -81,11 +82,15 @@ RemovalCheck = Callable[[list[Entry], bytes | None], None]
 class RootedDirectory:
     """The files below `root`, which may be missing and may itself be a symlink."""
 
-    def __init__(self, root: Path, *, without: str = "", private: bool = False) -> None:
+    def __init__(
+        self, root: Path, *, without: str = "", private: bool = False, even_protected: bool = False
+    ) -> None:
         """`without`: a walk leaves out what this regular expression matches in full, by its path. `private`:
-        what is made here is for its owner only."""
+        what is made here is for its owner only. `even_protected`: write-protected files are written, too
+        (see `files.protection`)."""
         self.root = root
         self._private = private
+        self._even_protected = even_protected
         self._leaves_out = re.compile(without).fullmatch if without else lambda _name: None
 
     def exists(self) -> bool:
@@ -148,7 +153,10 @@ class RootedDirectory:
                 create_file(directory, name, data, mode=mode, check=before_replace)
                 return
             with contextlib.suppress(FileNotFoundError):
-                _refuse_irregular(directory.lstat(name), name)
+                status = directory.lstat(name)
+                _refuse_irregular(status, name)
+                if not self._even_protected:
+                    refuse_write_protected(rel, status.st_mode, "written")
             replace_file(directory, name, data, mode=mode, check=before_replace)
 
         self._at(rel, "written", write, create=True)
