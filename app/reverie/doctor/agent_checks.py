@@ -18,7 +18,9 @@ from reverie.doctor.facts import Facts, Maker, Parts
 from reverie.doctor.findings import Finding, Fix
 from reverie.doctor.fixes import Fixes
 from reverie.errors import MendableError, StoreError, mendable_from_os
+from reverie.files.atomic import atomic_write
 from reverie.files.descent import walk_paths
+from reverie.files.directory import ensure_private
 from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.attribution import ActorLog
 from reverie.memory.store import sha256_of_bytes
@@ -81,8 +83,8 @@ def _take_away(parts: Parts, directory: Path) -> None:
     try:
         for path in _files(directory):
             data, copy = path.read_bytes(), kept / path.relative_to(directory)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(data)
+            ensure_private(copy.parent)
+            atomic_write(copy, data)  # durable before the original goes
             if copy.read_bytes() == data == path.read_bytes():
                 path.unlink()
         for found in reversed([found for found, _directories, _names in walk_paths(directory)]):

@@ -297,6 +297,7 @@ class WriterLease:
 
 def ensure_private(path: Path) -> Path:
     """Make `path`, and what is missing above it, directories that only their owner can enter (0700); `path`.
+    They are durable on return.
 
     One that is there and open to others is closed. Raises Unavailable, also if somebody else owns it.
     """
@@ -323,6 +324,9 @@ def _made_private(path: Path) -> os.stat_result:
     except FileNotFoundError:
         for missing in reversed([above for above in (path, *path.parents) if not above.exists()]):
             missing.mkdir(mode=0o700, exist_ok=True)
+            # What is written below is durable only with the names on the way to it.
+            with contextlib.suppress(PermissionError), Directory.open(missing.parent) as parent:
+                parent.sync()
         status = path.stat()
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
