@@ -37,6 +37,7 @@ from reverie.files.atomic import (
     Check,
     create_file,
     file_error,
+    held_name,
     is_temporary,
     replace_file,
     shown,
@@ -49,6 +50,7 @@ from reverie.files.descent import Descent, everything_below
 from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileError, SwappedError
 from reverie.files.protection import refuse_write_protected
 from reverie.files.removal import remove_entry
+from reverie.files.spelling import is_itself, listed_name
 
 _T = TypeVar("_T")
 
@@ -207,13 +209,43 @@ class RootedDirectory:
             def move_to(target: Directory, new_name: str) -> None:
                 if not new_name:
                     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-                directory.rename_new(name, target, new_name)
+                if is_itself(directory, name, target, new_name):
+                    _respell(directory, name, new_name)
+                else:
+                    directory.rename_new(name, target, new_name)
                 sync_changed(target)
                 sync_changed(directory)
 
             self._at(new_rel, "created", move_to, create=True, follow=False)
 
         self._at(rel, "renamed", move_from, follow=False)
+
+    def listed(self, rel: str) -> str:
+        """`rel` with its names as the directories list them, where the file system does not tell upper case
+        from lower case; unchanged from the first name on that is missing."""
+        try:
+            return self._listed(rel)
+        except MendableError:
+            return rel  # whoever uses the path hears of it
+
+    def _listed(self, rel: str) -> str:
+        there, found = rel, None
+        while there and (found := self.entry(there)) is None:
+            there = there.rpartition("/")[0]
+        other = there.swapcase()
+        if found is None or other == there:
+            return rel
+        same = self.entry(other)
+        if same is None or same.inode != found.inode:
+            return rel  # it tells them apart
+        names: list[str] = []
+        for name in rel.split("/"):
+            try:
+                listed = self._at("/".join((*names, name)), "found", listed_name, follow=False)
+            except StoreError:
+                listed = None
+            names.append(listed or name)
+        return "/".join(names)
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
         """All real directories and regular files whose path has no part that starts with a dot; symlinks
@@ -378,6 +410,18 @@ class RootedDirectory:
                 reason="directory",
             )
         return file_error(FileNotFoundError(*error.args), rel, done)
+
+
+def _respell(directory: Directory, name: str, new_name: str) -> None:
+    """Give a file its name in another case. The system takes both for one and would leave it as it is; so it
+    has a hidden name in between, and the sweep gives it its old name back after a kill."""
+    between = held_name(name)
+    directory.rename_new(name, directory, between)
+    try:
+        directory.rename_new(between, directory, new_name)
+    except BaseException:
+        directory.rename_new(between, directory, name)
+        raise
 
 
 def _refused_root(done: str) -> StoreError:

@@ -32,6 +32,9 @@ class ScopeFiles(Protocol):
     def entry(self, rel: str) -> Entry | None:
         """What stands at `rel`; None for nothing."""
 
+    def listed(self, rel: str) -> str:
+        """`rel` as the directories spell it, where the file system does not tell upper from lower case."""
+
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
         """The bytes of a file, at most `limit` of them."""
 
@@ -106,6 +109,10 @@ class OverlayFiles:
         if rel in self._written or self._is_removed(rel):
             return None
         return self._base.entry(rel)
+
+    def listed(self, rel: str) -> str:
+        """As `ScopeFiles.listed`; what was written here is spelled as it was written."""
+        return rel if rel in self._written else self._base.listed(rel)
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
         """As `ScopeFiles.read`; what is read is remembered."""

@@ -28,6 +28,7 @@ from reverie.errors import Conflict, StoreError
 from reverie.files.atomic import Undurable
 from reverie.files.protection import is_write_protected
 from reverie.files.rooted import Entry
+from reverie.files.spelling import differ_in_case_only
 from reverie.homes.base import Home
 from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.memory.effects import Effects
@@ -81,8 +82,19 @@ class MemoryStore:
         self._effects = effects
 
     def resolve(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
-        """The parsed path with its root. Raises `PathRuleError`, `ScopeUnavailable`; refuses `/memories`
-        itself."""
+        """The parsed path, spelled as the directories list it, with its root. Raises `PathRuleError`,
+        `ScopeUnavailable`; refuses `/memories` itself."""
+        parsed, root, files = self._located(path)
+        return memory_path(root.scope, files.listed(parsed.rel)), root, files
+
+    def resolve_new(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
+        """As `resolve`, for a new name: the last part stays as it is spelled here."""
+        parsed, root, files = self._located(path)
+        *above, name = parsed.segments or ("",)
+        listed = files.listed("/".join(above)).split("/") if above else []
+        return MemoryPath(root.scope, (*listed, name) if name else ()), root, files
+
+    def _located(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
         parsed = parse_memory_path(path) if isinstance(path, str) else path
         if parsed.scope is None:
             raise StoreError(f"{parsed} names no scope.", next_step=f"Name one of {', '.join(Scope)}.")
@@ -241,7 +253,7 @@ class MemoryStore:
         """Move a file or directory inside its scope. Neither size nor file count is checked (mux.md section
         6)."""
         source, root, files = self.resolve(old)
-        target, target_root, _files = self.resolve(new)
+        target, target_root, _files = self.resolve_new(new)
         refuse_untouchable(self.home, root, source, "renamed")
         refuse_untouchable(self.home, target_root, target, "renamed")
         if source.scope is not target.scope or root.key != target_root.key:
@@ -256,7 +268,9 @@ class MemoryStore:
             entry = files.entry(source.rel)
             if entry is None:
                 raise missing(source)
-            if files.entry(target.rel) is not None:
+            there = files.entry(target.rel)
+            is_itself = there is not None and there.inode == entry.inode != 0
+            if there is not None and not (is_itself and differ_in_case_only(source.rel, target.rel)):
                 raise StoreError(
                     f"{target} exists already.", next_step="Choose another name.", reason="exists"
                 )

@@ -160,7 +160,7 @@ class HandEdits:
         warnings: list[str] = []
         store = self._store(context, changed, warnings)
         old, root, _files = store.resolve(path)
-        new, _root, _files = store.resolve(new_path)
+        new, _root, _files = store.resolve_new(new_path)
         usage = self._usage_below(root, old.rel)
         store.rename(path, new_path)
         self._record(changed, "Renamed by hand", warnings)
