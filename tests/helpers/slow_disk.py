@@ -2,9 +2,10 @@
 mount shows it. Spoken with the kernel directly, since no library for it may be here.
 
 `SlowDisk` mounts it, in mounts of its own that only this process sees, and speaks with the server, a process
-that this module is when run (`python -m helpers.slow_disk FOLDER DESCRIPTOR`; words on stdin: `pace SECONDS`,
-`hang`, `hold`, `go`, each answered by the number of requests so far). Nothing is cached by the kernel: each
-look at a file is a request. Threads of the server answer, so that several programs wait for themselves only.
+that this module is when run (`python -m helpers.slow_disk FOLDER DESCRIPTOR [caseless]`; words on stdin:
+`pace SECONDS`, `hang`, `hold`, `go`, each answered by the number of requests so far). Nothing is cached by
+the kernel: each look at a file is a request. Threads of the server answer, so that several programs wait for
+themselves only.
 """
 
 # ruff: noqa: PTH101, PTH102, PTH115, PTH208, PTH211 - names are bytes here, as the kernel gives them
@@ -54,8 +55,10 @@ def own_mounts() -> None:
 class SlowDisk:
     """`folder` as `place` shows it, from now to `close`. Call `own_mounts` first."""
 
-    def __init__(self, folder: Path, place: Path) -> None:
+    def __init__(self, folder: Path, place: Path, *, caseless: bool = False) -> None:
+        """`caseless`: names are found in any case, and kept as they were given."""
         self.folder, self.place = folder, place
+        self._options = ["caseless"] if caseless else []
         place.mkdir(parents=True, exist_ok=True)
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._server = self._mount()
@@ -73,7 +76,7 @@ class SlowDisk:
             if self._libc.mount(b"far", place, KIND.encode(), 6, options.encode()):
                 raise CannotMountError(f"no FUSE here: {os.strerror(ctypes.get_errno())}")
             return subprocess.Popen(
-                [sys.executable, "-m", "helpers.slow_disk", str(self.folder), str(device)],
+                [sys.executable, "-m", "helpers.slow_disk", str(self.folder), str(device), *self._options],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -134,8 +137,9 @@ class SlowDisk:
 class _Server:
     """One mount's answers. A method for each request of the kernel: (node, body) to the answer's bytes."""
 
-    def __init__(self, folder: bytes, device: int) -> None:
+    def __init__(self, folder: bytes, device: int, *, caseless: bool) -> None:
         self._device = device
+        self._caseless = caseless
         self._lock = threading.Lock()
         self._paths = {1: folder}
         self._nodes = {folder: 1}
@@ -236,7 +240,12 @@ class _Server:
     # Names
 
     def _below(self, node: int, name: bytes) -> bytes:
-        return self._paths[node] + b"/" + name.partition(b"\0")[0]
+        name = name.partition(b"\0")[0]
+        if self._caseless and not os.path.lexists(self._paths[node] + b"/" + name):
+            folded = os.fsdecode(name).casefold()
+            there = (each for each in os.listdir(self._paths[node]) if os.fsdecode(each).casefold() == folded)
+            name = next(there, name)
+        return self._paths[node] + b"/" + name
 
     def _entry(self, path: bytes) -> bytes:
         found = os.lstat(path)
@@ -399,7 +408,7 @@ def _attributes(found: os.stat_result) -> bytes:
 def main() -> None:
     os.umask(0)
     os.set_blocking(int(sys.argv[2]), False)
-    server = _Server(os.fsencode(sys.argv[1]), int(sys.argv[2]))
+    server = _Server(os.fsencode(sys.argv[1]), int(sys.argv[2]), caseless="caseless" in sys.argv[3:])
     for _ in range(_THREADS):
         threading.Thread(target=server.serve, daemon=True).start()
     for line in sys.stdin:

@@ -11,7 +11,6 @@ Threading: blocks on disk. Failure: `MendableError`; what was copied stays copie
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -19,6 +18,9 @@ from reverie.doctor.facts import Facts, Maker, Parts
 from reverie.doctor.findings import Finding, Fix
 from reverie.doctor.fixes import Fixes
 from reverie.errors import MendableError, StoreError, mendable_from_os
+from reverie.files.atomic import atomic_write
+from reverie.files.descent import walk_paths
+from reverie.files.directory import ensure_private
 from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.attribution import ActorLog
 from reverie.memory.store import sha256_of_bytes
@@ -81,11 +83,11 @@ def _take_away(parts: Parts, directory: Path) -> None:
     try:
         for path in _files(directory):
             data, copy = path.read_bytes(), kept / path.relative_to(directory)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(data)
+            ensure_private(copy.parent)
+            atomic_write(copy, data)  # durable before the original goes
             if copy.read_bytes() == data == path.read_bytes():
                 path.unlink()
-        for found, _directories, _names in os.walk(directory, topdown=False):
+        for found in reversed([found for found, _directories, _names in walk_paths(directory)]):
             Path(found).rmdir()
     except OSError as error:
         raise mendable_from_os(error, f"{directory.name}/ was not removed.") from error
@@ -103,8 +105,8 @@ def _files(directory: Path) -> Iterator[Path]:
     if directory.is_symlink():
         raise OSError(f"{directory} is a link")
     count = 0
-    for found, directories, names in os.walk(directory, onerror=_raise):
-        # `os.walk` counts links to directories among the directories, and does not follow them.
+    for found, directories, names in walk_paths(directory, onerror=_raise):
+        # `walk_paths` counts links to directories among the directories, and does not follow them.
         links = [name for name in directories if Path(found, name).is_symlink()]
         for name in (*links, *names):
             count += 1

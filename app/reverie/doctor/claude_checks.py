@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from reverie.doctor.findings import Finding
 from reverie.doctor.words import ago
+from reverie.files.descent import walk_paths
 from reverie.homes.agents import StatusLine
 from reverie.homes.base import Home
 from reverie.homes.claude import ClaudeHome
@@ -64,7 +65,7 @@ def look(home: Home, context: ScopeContext) -> ClaudeFacts | None:
     except OSError as error:
         problem = f"{INDEX} cannot be read: {error.strerror or error}."
     names: set[str] = set()
-    for folder, _folders, files in os.walk(directory):
+    for folder, _folders, files in walk_paths(directory):
         inside = os.path.relpath(folder, directory)
         names.update(
             os.path.normpath(f"{inside}/{name}") for name in files if name.endswith(".md") and name != INDEX

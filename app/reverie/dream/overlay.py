@@ -15,6 +15,7 @@ from reverie.dream.following import root_change
 from reverie.dream.groups import renamed_files
 from reverie.dream.rules import Note
 from reverie.errors import MendableError
+from reverie.files.protection import is_write_protected
 from reverie.homes.agents import RootChange
 from reverie.homes.base import Home
 from reverie.homes.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
@@ -153,6 +154,7 @@ class DreamOverlay:
                         said or "",
                         overlay.stays(entry.rel),
                         role == "document",
+                        is_write_protected(entry.mode),
                     )
                 )
         return tuple(notes)
@@ -167,6 +169,22 @@ class DreamOverlay:
             if entry.kind == "file"
             and (path := f"/memories/{overlay.root.scope.value}/{entry.rel}") not in self._before
         )
+
+    def write_protected(self) -> tuple[str, ...]:
+        """The memories that no run changes, because nobody may write them (`files.protection`)."""
+        return tuple(
+            str(memory_path(overlay.root.scope, entry.rel))
+            for overlay in self._scopes.values()
+            for entry in overlay.base.walk().entries
+            if entry.kind == "file"
+            and is_write_protected(entry.mode)
+            and self._home.file_rule(overlay.root, entry.rel).kind == "editable"
+        )
+
+    @staticmethod
+    def _is_write_protected(overlay: _ScopeOverlay, rel: str) -> bool:
+        entry = overlay.base.entry(rel)
+        return entry is not None and is_write_protected(entry.mode)
 
     def texts_before_and_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Every text of the context as the run found it and as it leaves it, by memory path: of each what
@@ -198,6 +216,8 @@ class DreamOverlay:
             for rel, text in self._home.followed(overlay.root, change).items():
                 path = str(memory_path(overlay.root.scope, rel))
                 data = text.encode()
+                if self._is_write_protected(overlay, rel):
+                    continue
                 if path not in but and len(data) <= max(self.caps.file_bytes, len(overlay.files.read(rel))):
                     overlay.files.write(rel, data)
                     followed.append(path)

@@ -63,6 +63,8 @@ class Note:
     stays: bool = False
     document: bool = False
     """It holds many memories in an order of its own: a model may edit it, rules leave it alone."""
+    write_protected: bool = False
+    """No run changes it (`files.protection`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,9 +328,9 @@ class _Planner:
 
 
 def _is_usable(note: Note, caps: Caps) -> bool:
-    """Whether the commands would accept the path as it is, and the text as text; an index or a document is no
-    note."""
-    if note.index or note.document:
+    """Whether the commands would accept the path as it is, and the text as text; an index, a document or
+    a write-protected file is no note."""
+    if note.index or note.document or note.write_protected:
         return False
     try:
         path = parse_memory_path(note.path)

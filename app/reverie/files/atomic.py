@@ -35,6 +35,7 @@ from pathlib import Path
 
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable, mendable_from_os
 from reverie.files.checkpoint import checkpoint
+from reverie.files.descent import remove_tree
 from reverie.files.directory import Directory, NotRegularFileError, SwappedError, WriterLease
 
 Check = Callable[[bytes | None], None]
@@ -205,7 +206,7 @@ def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, old
                         directory.rename_new(entry.name, directory, held["name"])
                 continue
             if stat.S_ISDIR(status.st_mode):
-                directory.remove_tree(entry.name)
+                remove_tree(directory, entry.name)
             else:
                 directory.unlink(entry.name)
             swept += 1

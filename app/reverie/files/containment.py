@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from reverie.errors import StoreError
 from reverie.files.atomic import shown
-from reverie.files.directory import Directory
+from reverie.files.descent import Descent
+from reverie.files.directory import Directory, SwappedError
 
 # On Windows also its own separator and the mark of a drive or an alternate stream.
 _NOT_IN_NAMES = "\0" if os.sep == "/" else "\0\\:"
@@ -80,22 +81,19 @@ def opened_below(
     if the block fails.
     """
     start, names = _existing(root, parts) if create else (root, parts)
-    made = False
+    directory = Directory.open(start)
     with contextlib.ExitStack() as opened:
-        directory = opened.enter_context(Directory.open(start))
-        for name in names:
+        opened.callback(lambda: directory.close())
+        for at, name in enumerate(names):
             try:
                 child = directory.child(name)
             except FileNotFoundError:
                 if not create:
                     raise
-                opened.push(_unless_done(directory, name))
-                directory.make(name, mode)
-                made = True
-                child = directory.child(name)
-            if not made:
-                directory.close()  # a deep path must not use up the descriptors
-            directory = opened.enter_context(child)
+                directory = opened.enter_context(_made_below(directory, names[at:], mode))
+                break
+            directory.close()  # a deep path must not use up the descriptors
+            directory = child
         yield directory
 
 
@@ -108,15 +106,31 @@ def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
     return str(path), parts
 
 
-def _unless_done(directory: Directory, name: str) -> Callable[..., None]:
-    """An exit step that takes an empty new directory away when the work it was made for has failed."""
+@contextlib.contextmanager
+def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[Directory]:
+    """Make these directories, each in the one before; the last one, open. If the block fails, those that are
+    still empty are removed again."""
+    made: list[str] = []
+    with contextlib.ExitStack() as opened:
+        last = opened.enter_context(directory.again())
+        try:
+            for name in names:
+                last.make(name, mode)
+                made.append(name)
+                child = last.child(name)
+                last.close()  # a deep path must not use up the descriptors
+                last = opened.enter_context(child)
+            yield last
+        except BaseException:
+            _remove_made(directory, made)
+            raise
 
-    def step(kind: object, *_: object) -> None:
-        if kind is not None:
-            with contextlib.suppress(OSError):  # somebody else has put something there
-                directory.remove_empty(name)
 
-    return step
+def _remove_made(directory: Directory, made: list[str]) -> None:
+    with Descent(lambda: directory.again()) as descent:
+        for depth in range(len(made) - 1, -1, -1):
+            with contextlib.suppress(OSError, SwappedError):  # somebody else has put something there
+                descent.at("/".join(made[:depth])).remove_empty(made[depth])
 
 
 def _bad_name(rel: str, done: str, cause: str) -> StoreError:

@@ -100,6 +100,12 @@ class Directory:
             raise
         return Directory(f"{self.path.rstrip('/')}/{name}", fd)
 
+    def again(self) -> Directory:
+        """This directory, opened once more."""
+        if self._fd is None:
+            return Directory(self.path, None)
+        return Directory(self.path, os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self._fd))
+
     def names(self) -> list[os.DirEntry[str]]:
         """Every entry, unordered. Their `stat(follow_symlinks=False)` works while this directory is open."""
         with os.scandir(self.path if self._fd is None else self._fd) as entries:
@@ -200,12 +206,6 @@ class Directory:
         """An empty directory."""
         os.rmdir(self._at(name), dir_fd=self._fd)
 
-    def remove_tree(self, name: str) -> None:
-        """A directory and all below it, following no symlink."""
-        import shutil  # late: only deletions of directories need it
-
-        shutil.rmtree(self._at(name), dir_fd=self._fd)
-
     def replace(self, name: str, new_name: str) -> None:
         """Rename within this directory over whatever file is there."""
         os.replace(self._at(name), self._at(new_name), src_dir_fd=self._fd, dst_dir_fd=self._fd)
@@ -297,6 +297,7 @@ class WriterLease:
 
 def ensure_private(path: Path) -> Path:
     """Make `path`, and what is missing above it, directories that only their owner can enter (0700); `path`.
+    They are durable on return.
 
     One that is there and open to others is closed. Raises Unavailable, also if somebody else owns it.
     """
@@ -323,6 +324,9 @@ def _made_private(path: Path) -> os.stat_result:
     except FileNotFoundError:
         for missing in reversed([above for above in (path, *path.parents) if not above.exists()]):
             missing.mkdir(mode=0o700, exist_ok=True)
+            # What is written below is durable only with the names on the way to it.
+            with contextlib.suppress(PermissionError), Directory.open(missing.parent) as parent:
+                parent.sync()
         status = path.stat()
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))

@@ -22,6 +22,7 @@ from collections.abc import Callable
 
 from reverie.files.atomic import held_name, sync_changed, temporary_name
 from reverie.files.checkpoint import checkpoint
+from reverie.files.descent import Descent, remove_tree
 from reverie.files.directory import Directory
 
 Look = Callable[[Directory, str], None]
@@ -64,13 +65,16 @@ def remove_entry(directory: Directory, name: str, look: Look | None) -> None:
 
 def _refuse_undeletable(directory: Directory, name: str) -> None:
     """Raises `PermissionError` where a folder at or below `name` holds something and may not be changed."""
-    with directory.child(name) as opened:
-        found = opened.names()
-        if found and not opened.is_changeable():
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), opened.path)
-        for item in found:
-            if item.is_dir(follow_symlinks=False):
-                _refuse_undeletable(opened, item.name)
+    with Descent(lambda: directory.child(name)) as descent:
+        pending = [""]
+        while pending:
+            rel = pending.pop()
+            opened = descent.at(rel)
+            found = opened.names()
+            if found and not opened.is_changeable():
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), opened.path)
+            folders = [item.name for item in found if item.is_dir(follow_symlinks=False)]
+            pending += (f"{rel}/{folder}" if rel else folder for folder in folders)
 
 
 def _give_back(source: Directory, name: str, target: Directory, new_name: str) -> None:
@@ -89,6 +93,6 @@ def _give_back(source: Directory, name: str, target: Directory, new_name: str) -
 
 def _delete(directory: Directory, name: str) -> None:
     if stat.S_ISDIR(directory.lstat(name).st_mode):
-        directory.remove_tree(name)
+        remove_tree(directory, name)
     else:
         directory.unlink(name)

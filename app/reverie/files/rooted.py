@@ -15,8 +15,8 @@ checkpoints; removing a directory has the checkpoint "hide" (it is gone from eve
 deleted).
 
 Holds no open file between calls, so one object may be used from any thread. Errors are `MendableError`s, with
-the reasons "missing", "directory", "special" (neither file nor directory), "name", "escape", "conflict" and
-"unavailable".
+the reasons "missing", "directory", "special" (neither file nor directory), "name", "escape", "conflict",
+"write-protected" and "unavailable".
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from reverie.files.atomic import (
     Check,
     create_file,
     file_error,
+    held_name,
     is_temporary,
     replace_file,
     shown,
@@ -45,8 +46,11 @@ from reverie.files.atomic import (
 )
 from reverie.files.containment import EscapesRoot as EscapesRoot
 from reverie.files.containment import names_in, opened_below, resolve
+from reverie.files.descent import Descent, everything_below
 from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileError, SwappedError
+from reverie.files.protection import refuse_write_protected
 from reverie.files.removal import remove_entry
+from reverie.files.spelling import is_itself, listed_name
 
 _T = TypeVar("_T")
 
@@ -80,11 +84,15 @@ RemovalCheck = Callable[[list[Entry], bytes | None], None]
 class RootedDirectory:
     """The files below `root`, which may be missing and may itself be a symlink."""
 
-    def __init__(self, root: Path, *, without: str = "", private: bool = False) -> None:
+    def __init__(
+        self, root: Path, *, without: str = "", private: bool = False, even_protected: bool = False
+    ) -> None:
         """`without`: a walk leaves out what this regular expression matches in full, by its path. `private`:
-        what is made here is for its owner only."""
+        what is made here is for its owner only. `even_protected`: write-protected files are written, too
+        (see `files.protection`)."""
         self.root = root
         self._private = private
+        self._even_protected = even_protected
         self._leaves_out = re.compile(without).fullmatch if without else lambda _name: None
 
     def exists(self) -> bool:
@@ -147,7 +155,10 @@ class RootedDirectory:
                 create_file(directory, name, data, mode=mode, check=before_replace)
                 return
             with contextlib.suppress(FileNotFoundError):
-                _refuse_irregular(directory.lstat(name), name)
+                status = directory.lstat(name)
+                _refuse_irregular(status, name)
+                if not self._even_protected:
+                    refuse_write_protected(rel, status.st_mode, "written")
             replace_file(directory, name, data, mode=mode, check=before_replace)
 
         self._at(rel, "written", write, create=True)
@@ -198,13 +209,43 @@ class RootedDirectory:
             def move_to(target: Directory, new_name: str) -> None:
                 if not new_name:
                     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-                directory.rename_new(name, target, new_name)
+                if is_itself(directory, name, target, new_name):
+                    _respell(directory, name, new_name)
+                else:
+                    directory.rename_new(name, target, new_name)
                 sync_changed(target)
                 sync_changed(directory)
 
             self._at(new_rel, "created", move_to, create=True, follow=False)
 
         self._at(rel, "renamed", move_from, follow=False)
+
+    def listed(self, rel: str) -> str:
+        """`rel` with its names as the directories list them, where the file system does not tell upper case
+        from lower case; unchanged from the first name on that is missing."""
+        try:
+            return self._listed(rel)
+        except MendableError:
+            return rel  # whoever uses the path hears of it
+
+    def _listed(self, rel: str) -> str:
+        there, found = rel, None
+        while there and (found := self.entry(there)) is None:
+            there = there.rpartition("/")[0]
+        other = there.swapcase()
+        if found is None or other == there:
+            return rel
+        same = self.entry(other)
+        if same is None or same.inode != found.inode:
+            return rel  # it tells them apart
+        names: list[str] = []
+        for name in rel.split("/"):
+            try:
+                listed = self._at("/".join((*names, name)), "found", listed_name, follow=False)
+            except StoreError:
+                listed = None
+            names.append(listed or name)
+        return "/".join(names)
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
         """All real directories and regular files whose path has no part that starts with a dot; symlinks
@@ -220,14 +261,15 @@ class RootedDirectory:
             return walk
         root = os.path.realpath(self.root)
         files = 0
-        pending = self._children(root, "", walk.problems)
-        while pending and (files_limit is None or files < files_limit):
-            entry = pending.pop()
-            walk.entries.append(entry)
-            if entry.kind == "file":
-                files += 1
-            else:
-                pending.extend(self._children(root, entry.rel, walk.problems))
+        with Descent(lambda: Directory.open(root)) as descent:
+            pending = self._children(descent, "", walk.problems)
+            while pending and (files_limit is None or files < files_limit):
+                entry = pending.pop()
+                walk.entries.append(entry)
+                if entry.kind == "file":
+                    files += 1
+                else:
+                    pending.extend(self._children(descent, entry.rel, walk.problems))
         if self._identity() != before:
             raise Unavailable(
                 f"The folder {shown(str(self.root))} went away while it was listed.",
@@ -245,28 +287,28 @@ class RootedDirectory:
         root = os.path.realpath(self.root)
         swept = 0
         pending = [""]
-        while pending:
-            rel = pending.pop()
-            try:
-                with (
-                    contextlib.suppress(SwappedError, FileNotFoundError, NotADirectoryError, PermissionError),
-                    opened_below(root, rel.split("/") if rel else []) as directory,
-                ):
-                    names = directory.names()
-                    below = (f"{rel}/{item.name}" if rel else item.name for item in names if _is_folder(item))
-                    pending += [child for child in below if not self._leaves_out(child)]
-                    swept += sweep_opened(directory, names, older_than_s=older_than_s)
-            except OSError as error:
-                raise file_error(error, rel, "swept") from error
+        with Descent(lambda: Directory.open(root)) as descent:
+            while pending:
+                rel = pending.pop()
+                try:
+                    with contextlib.suppress(
+                        SwappedError, FileNotFoundError, NotADirectoryError, PermissionError
+                    ):
+                        directory = descent.at(rel)
+                        names = directory.names()
+                        folders = (item.name for item in names if _is_folder(item))
+                        below = (f"{rel}/{folder}" if rel else folder for folder in folders)
+                        pending += [child for child in below if not self._leaves_out(child)]
+                        swept += sweep_opened(directory, names, older_than_s=older_than_s)
+                except OSError as error:
+                    raise file_error(error, rel, "swept") from error
         return swept
 
     def _taken(self, directory: Directory, hidden: str, rel: str) -> tuple[list[Entry], bytes | None]:
         status = directory.lstat(hidden)
         if not stat.S_ISDIR(status.st_mode):
             return [_entry(rel, status)], directory.read(hidden)
-        taken: list[Entry] = []
-        with directory.child(hidden) as opened:
-            _take_all(opened, rel, taken)
+        taken = _all_below(directory, hidden, rel)
         taken.sort(key=lambda entry: _utf16(entry.rel))
         return [entry for entry in taken if not self._leaves_out(entry.rel)], None
 
@@ -281,19 +323,19 @@ class RootedDirectory:
             ) from error
         return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
-    def _children(self, root: str, rel: str, problems: list[str]) -> list[Entry]:
+    def _children(self, descent: Descent, rel: str, problems: list[str]) -> list[Entry]:
         """The files and directories in the real directory `rel`, last one first; none once it is gone."""
         found: list[Entry] = []
         try:
-            with opened_below(root, rel.split("/") if rel else []) as directory:
-                for item in sorted(directory.names(), key=lambda item: _utf16(item.name), reverse=True):
-                    child = f"{rel}/{item.name}" if rel else item.name
-                    if item.name.startswith(".") or self._leaves_out(child):
-                        continue
-                    with contextlib.suppress(FileNotFoundError):
-                        entry = _entry(child, item.stat(follow_symlinks=False))
-                        if entry.kind != "other":
-                            found.append(entry)
+            names = descent.at(rel).names()
+            for item in sorted(names, key=lambda item: _utf16(item.name), reverse=True):
+                child = f"{rel}/{item.name}" if rel else item.name
+                if item.name.startswith(".") or self._leaves_out(child):
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    entry = _entry(child, item.stat(follow_symlinks=False))
+                    if entry.kind != "other":
+                        found.append(entry)
         except (FileNotFoundError, NotADirectoryError, SwappedError):
             return found
         except OSError as error:
@@ -370,6 +412,18 @@ class RootedDirectory:
         return file_error(FileNotFoundError(*error.args), rel, done)
 
 
+def _respell(directory: Directory, name: str, new_name: str) -> None:
+    """Give a file its name in another case. The system takes both for one and would leave it as it is; so it
+    has a hidden name in between, and the sweep gives it its old name back after a kill."""
+    between = held_name(name)
+    directory.rename_new(name, directory, between)
+    try:
+        directory.rename_new(between, directory, new_name)
+    except BaseException:
+        directory.rename_new(between, directory, name)
+        raise
+
+
 def _refused_root(done: str) -> StoreError:
     return StoreError(
         f"The folder itself cannot be {done}.", next_step="Name something in it.", reason="directory"
@@ -392,16 +446,15 @@ def _entry(rel: str, status: os.stat_result) -> Entry:
     return Entry(rel, kind, status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
 
 
-def _take_all(directory: Directory, rel: str, taken: list[Entry]) -> None:
-    """All that is no folder below, also what a walk passes over (hidden, a link), but for temporaries of our
-    own. Raises OSError where a folder cannot be read: what is in it must not go unseen."""
-    for item in directory.names():
-        child = f"{rel}/{item.name}"
-        if item.is_dir(follow_symlinks=False):
-            with directory.child(item.name) as opened:
-                _take_all(opened, child, taken)
-        elif not is_temporary(item.name):
-            taken.append(_entry(child, item.stat(follow_symlinks=False)))
+def _all_below(directory: Directory, name: str, rel: str) -> list[Entry]:
+    """All that is no folder in the folder `name`, as below `rel`: also what a walk passes over (hidden, a
+    link), but for temporaries of our own. Raises OSError where a folder cannot be read: what is in it must
+    not go unseen."""
+    return [
+        _entry(f"{rel}/{below}", item.stat(follow_symlinks=False))
+        for below, _opened, item in everything_below(lambda: directory.child(name))
+        if not item.is_dir(follow_symlinks=False) and not is_temporary(item.name)
+    ]
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:

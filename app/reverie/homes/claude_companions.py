@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from reverie.files.descent import walk_paths
 from reverie.homes.claude_places import Machine, nested_worktree
 from reverie.homes.claude_settings import excluded_patterns
 from reverie.homes.claude_text import imports_in as imports_in
@@ -335,7 +336,7 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
 def _notes_in(directory: Path) -> Iterator[Path]:
     """Every note at and below a directory, by path; links to directories are not followed."""
     found: list[Path] = []
-    for folder, folders, names in os.walk(directory):
+    for folder, folders, names in walk_paths(directory):
         folders.sort()
         found += [Path(folder) / name for name in names if name.endswith(".md")]
         if len(found) > _MOST_FILES:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 from reverie.clock import HOUR_MS
 from reverie.errors import Busy, Conflict, MendableError, mendable_from_os
+from reverie.files.descent import walk_paths
 from reverie.files.process import is_running
 from reverie.homes.agents import LockBefore
 from reverie.homes.claude_names import LOCK_NAME
@@ -110,7 +111,7 @@ def _recorded_since(transcript: Path, at_ms: int) -> bool:
 def _newest_change(directory: Path) -> int:
     """When something in a memory directory changed last, UTC ms; the lock itself does not count."""
     newest = 0
-    for number, (folder, _folders, names) in enumerate(os.walk(directory)):
+    for number, (folder, _folders, names) in enumerate(walk_paths(directory)):
         if number >= _MOST_ENTRIES:
             break
         places = [folder, *(f"{folder}/{name}" for name in names[:_MOST_ENTRIES] if name != LOCK_NAME)]

@@ -9,9 +9,9 @@ never.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from reverie.files.descent import walk_paths
 from reverie.homes.agents import StatusLine
 from reverie.homes.claude_index import INDEX
 from reverie.homes.claude_lock import HasEnded, LockState, read_lock
@@ -54,7 +54,7 @@ def status_lines(
 def _memories(directory: Path) -> int:
     """The files that the agent looks through, links to directories not followed; counted up to a bound."""
     count = 0
-    for _folder, _folders, names in os.walk(directory):
+    for _folder, _folders, names in walk_paths(directory):
         count += sum(name.endswith(".md") and name != INDEX for name in names)
         if count > _COUNTED:
             break

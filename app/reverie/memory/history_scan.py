@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reverie.errors import MendableError
+from reverie.files.descent import Descent
 from reverie.files.directory import Directory, NotRegularFileError, SwappedError
 from reverie.files.rooted import RootedDirectory
 from reverie.memory.history_stat import Remembered, stamp_of
@@ -86,7 +87,7 @@ class Scanner:
         """
         segments = rel.split("/") if rel else []
         try:
-            directory = self._open([])
+            directory = Directory.open(self._root)
         except (FileNotFoundError, NotADirectoryError):
             return ""
         except OSError as error:
@@ -138,10 +139,11 @@ class Scanner:
 
     def _scan_directories(self, rel: str) -> None:
         stack = [rel]
-        while stack:
-            at = stack.pop()
-            try:
-                with self._open(at.split("/") if at else []) as directory:
+        with Descent(lambda: Directory.open(self._root)) as descent:
+            while stack:
+                at = stack.pop()
+                try:
+                    directory = descent.at(at)
                     for entry in directory.names():
                         if entry.name.startswith("."):
                             continue
@@ -149,8 +151,8 @@ class Scanner:
                         if self._without and re.fullmatch(self._without, child):
                             continue
                         self._take_entry(directory, entry, child, stack)
-            except (OSError, SwappedError) as error:
-                self.found.unreadable[at] = _reason(error)
+                except (OSError, SwappedError) as error:
+                    self.found.unreadable[at] = _reason(error)
 
     def _take_entry(
         self, directory: Directory, entry: os.DirEntry[str], rel: str, directories: list[str]
@@ -182,14 +184,6 @@ class Scanner:
         remembered = Remembered(stamp, self._now_ns, blob) if stable else None
         omitted = stamp.size > LARGEST_BYTES
         self.found.files[rel] = Found(stat.S_IMODE(read_status.st_mode), blob, remembered, omitted)
-
-    def _open(self, segments: Sequence[str]) -> Directory:
-        """A directory below the root, each step a real directory. Raises OSError, SwappedError."""
-        directory = Directory.open(self._root)
-        for segment in segments:
-            with directory:
-                directory = directory.child(segment)
-        return directory
 
 
 def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]:

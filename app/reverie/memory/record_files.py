@@ -110,6 +110,9 @@ class RecordFiles:
             return None
         return entry
 
+    def listed(self, rel: str) -> str:
+        return rel if self.holder(rel) else self._base.listed(rel)
+
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
         if not self.holder(rel):
             if self._nothing_else:

@@ -6,8 +6,8 @@
 
 Invariants: an overlay never writes to its base; what it read from the base is remembered, so that the
 transaction can compare-and-swap against exactly what the run saw; and it refuses what the disk would refuse
-(a file below a file, a name that is too long), so that a run hears of it while it can still choose another
-way. Not thread-safe: one run, one overlay.
+(a file below a file, a name that is too long) or a person (a write-protected file), so that a run hears of it
+while it can still choose another way. Not thread-safe: one run, one overlay.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reverie.errors import Conflict, StoreError
+from reverie.files.protection import refuse_write_protected
 from reverie.files.rooted import Entry, RemovalCheck, Walk
 from reverie.memory.paths import utf16_key
 
@@ -30,6 +31,9 @@ class ScopeFiles(Protocol):
 
     def entry(self, rel: str) -> Entry | None:
         """What stands at `rel`; None for nothing."""
+
+    def listed(self, rel: str) -> str:
+        """`rel` as the directories spell it, where the file system does not tell upper from lower case."""
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
         """The bytes of a file, at most `limit` of them."""
@@ -106,6 +110,10 @@ class OverlayFiles:
             return None
         return self._base.entry(rel)
 
+    def listed(self, rel: str) -> str:
+        """As `ScopeFiles.listed`; what was written here is spelled as it was written."""
+        return rel if rel in self._written else self._base.listed(rel)
+
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
         """As `ScopeFiles.read`; what is read is remembered."""
         if rel in self._written or self._is_removed(rel):
@@ -129,6 +137,7 @@ class OverlayFiles:
         if create_only and self.entry(rel) is not None:
             raise Conflict(f"{rel} exists already.")
         current = self._current(rel)
+        self._refuse_protected(rel, "written")
         self._check(rel, current, data)
         if before_replace is not None:
             before_replace(current)
@@ -142,13 +151,16 @@ class OverlayFiles:
         if entry is None:
             raise StoreError(f"There is no memory {rel}.", reason="missing")
         if entry.kind == "file":
+            self._refuse_protected(rel, "deleted")
             self._current(rel)
             self._written[rel] = None
             return
-        for file in [entry.rel for entry in self.walk().entries if entry.kind == "file"]:
-            if _is_below(file, rel):
-                self._current(file)
-                self._written[file] = None
+        below = [each.rel for each in self.walk().entries if each.kind == "file" and _is_below(each.rel, rel)]
+        for file in below:
+            self._refuse_protected(file, "deleted")
+        for file in below:
+            self._current(file)
+            self._written[file] = None
         self._removed_directories.add(rel)
 
     def rename(self, rel: str, new_rel: str) -> None:
@@ -166,6 +178,8 @@ class OverlayFiles:
         else:
             files = [entry.rel for entry in self.walk().entries if entry.kind == "file"]
             moved = {file: new_rel + file[len(rel) :] for file in files if _is_below(file, rel)}
+        for old in moved:
+            self._refuse_protected(old, "renamed")
         for old, new in moved.items():
             data, mode = self._current(old), self._mode(old)
             self._check(new, self._current(new), data or b"")
@@ -236,6 +250,13 @@ class OverlayFiles:
             return None
         return self._from_base(rel, None)
 
+    def _refuse_protected(self, rel: str, done: str) -> None:
+        """What nobody may write no run changes (`files.protection`)."""
+        if rel not in self._written and not self._is_removed(rel):
+            entry = self._base.entry(rel)
+            if entry is not None and entry.kind == "file":
+                refuse_write_protected(rel, entry.mode, done)
+
     def _mode(self, rel: str) -> int | None:
         """The permissions that go along with a file; None for one that came into being here."""
         if rel in self._modes or rel in self._written:
@@ -262,15 +283,18 @@ class OverlayFiles:
         *above, name = rel.split("/")
         if any(len(part.encode("utf-8", "surrogatepass")) > _NAME_BYTES for part in (*above, name)):
             raise StoreError(f"The name of {rel[:80]}… is too long.", next_step="Choose a shorter name.")
-        for depth in range(1, len(above) + 1):
+        for depth in range(len(above), 0, -1):
             parent = self.entry("/".join(above[:depth]))
-            if parent is not None and parent.kind != "directory":
+            if parent is None:
+                continue
+            if parent.kind != "directory":
                 raise StoreError(
                     f"{rel} cannot be written:",
                     cause=f"{parent.rel} is a file, where a folder is needed.",
                     next_step="Choose another name.",
                     reason="directory",
                 )
+            return  # and so is everything above it
 
     def _is_removed(self, rel: str) -> bool:
         return any(rel == directory or _is_below(rel, directory) for directory in self._removed_directories)

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.clock import Clock
-from reverie.errors import StoreError, mendable_from_os
+from reverie.errors import StoreError, Unavailable, mendable_from_os
 from reverie.files.atomic import is_temporary
+from reverie.files.descent import everything_below
+from reverie.files.directory import Directory, SwappedError
 from reverie.homes.base import Home
 from reverie.homes.scopes import COMPANIONS, ScopeRoot
 from reverie.memory.agent_writes import AgentWrites
@@ -42,26 +44,30 @@ def never_kept(directory: Path) -> list[str]:
     """Names below a directory that no walk of the history lists; what a killed write of ours left is not
     meant. Raises `Unavailable` where a folder cannot be read: what is in it is not known."""
     return [
-        path.name
-        for path in _all_below(directory)
-        if (path.name.startswith(".") or path.is_symlink()) and not is_temporary(path.name)
+        item.name
+        for _rel, item in _all_below(directory)
+        if (item.name.startswith(".") or item.is_symlink()) and not is_temporary(item.name)
     ]
 
 
-def _files_below(directory: Path) -> list[Path]:
+def _files_below(directory: Path) -> list[str]:
+    """The paths, relative to the directory, of all that is no folder."""
     return [
-        path
-        for path in _all_below(directory)
-        if not is_temporary(path.name) and (path.is_symlink() or not path.is_dir())
+        rel
+        for rel, item in _all_below(directory)
+        if not is_temporary(item.name) and not item.is_dir(follow_symlinks=False)
     ]
 
 
-def _all_below(directory: Path) -> Iterator[Path]:
-    def unreadable(error: OSError) -> None:
-        raise mendable_from_os(error, f"The folder {error.filename} cannot be read.") from error
-
-    for above, folders, files in os.walk(directory, onerror=unreadable):
-        yield from (Path(above, name) for name in (*folders, *files))
+def _all_below(directory: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    try:
+        for rel, _opened, item in everything_below(lambda: Directory.open(directory)):
+            yield rel, item
+    except (OSError, SwappedError) as error:
+        title = f"A folder in {directory} cannot be read."
+        if isinstance(error, SwappedError):
+            raise Unavailable(title, cause="It changes at the moment.", next_step="Try again.") from error
+        raise mendable_from_os(error, title) from error
 
 
 def _not_kept(shown: str, cause: str) -> StoreError:
@@ -175,7 +181,7 @@ class Snapshots:
         if path.is_dir() and not path.is_symlink():
             if unlisted := never_kept(path):
                 raise _not_kept(shown, f"{unlisted[0]} in it is hidden or a link, which the history lacks.")
-            found = [f"{rel}/{each.relative_to(path).as_posix()}" for each in _files_below(path)]
+            found = [f"{rel}/{each}" for each in _files_below(path)]
         for each in found:
             if each not in versions or versions[each].omitted:
                 which = "it" if each == rel else each

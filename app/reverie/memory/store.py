@@ -22,14 +22,17 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reverie.errors import Conflict, StoreError
 from reverie.files.atomic import Undurable
+from reverie.files.protection import is_write_protected
 from reverie.files.rooted import Entry
+from reverie.files.spelling import differ_in_case_only
 from reverie.homes.base import Home
 from reverie.homes.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.memory.effects import Effects
-from reverie.memory.paths import MemoryPath, parse_memory_path
+from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store_refusals import (
     changed,
@@ -41,6 +44,7 @@ from reverie.memory.store_refusals import (
     refuse_scope_root,
     refuse_untouchable,
 )
+from reverie.text.counts import some
 
 _ATTEMPTS = 20
 
@@ -78,8 +82,19 @@ class MemoryStore:
         self._effects = effects
 
     def resolve(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
-        """The parsed path with its root. Raises `PathRuleError`, `ScopeUnavailable`; refuses `/memories`
-        itself."""
+        """The parsed path, spelled as the directories list it, with its root. Raises `PathRuleError`,
+        `ScopeUnavailable`; refuses `/memories` itself."""
+        parsed, root, files = self._located(path)
+        return memory_path(root.scope, files.listed(parsed.rel)), root, files
+
+    def resolve_new(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
+        """As `resolve`, for a new name: the last part stays as it is spelled here."""
+        parsed, root, files = self._located(path)
+        *above, name = parsed.segments or ("",)
+        listed = files.listed("/".join(above)).split("/") if above else []
+        return MemoryPath(root.scope, (*listed, name) if name else ()), root, files
+
+    def _located(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
         parsed = parse_memory_path(path) if isinstance(path, str) else path
         if parsed.scope is None:
             raise StoreError(f"{parsed} names no scope.", next_step=f"Name one of {', '.join(Scope)}.")
@@ -229,14 +244,16 @@ class MemoryStore:
             if not same or taken_content != content:
                 raise _Overtaken
 
+        protected = [rel for rel, stamp in below.items() if is_write_protected(stamp.mode)]
         with self._made():
             files.remove(parsed.rel, check=unchanged)
+        self._say_protected(root, protected, "deleted")
 
     def rename(self, old: str | MemoryPath, new: str | MemoryPath) -> None:
         """Move a file or directory inside its scope. Neither size nor file count is checked (mux.md section
         6)."""
         source, root, files = self.resolve(old)
-        target, target_root, _files = self.resolve(new)
+        target, target_root, _files = self.resolve_new(new)
         refuse_untouchable(self.home, root, source, "renamed")
         refuse_untouchable(self.home, target_root, target, "renamed")
         if source.scope is not target.scope or root.key != target_root.key:
@@ -251,7 +268,9 @@ class MemoryStore:
             entry = files.entry(source.rel)
             if entry is None:
                 raise missing(source)
-            if files.entry(target.rel) is not None:
+            there = files.entry(target.rel)
+            is_itself = there is not None and there.inode == entry.inode != 0
+            if there is not None and not (is_itself and differ_in_case_only(source.rel, target.rel)):
                 raise StoreError(
                     f"{target} exists already.", next_step="Choose another name.", reason="exists"
                 )
@@ -268,8 +287,10 @@ class MemoryStore:
             for rel, data in contents.items():
                 self._effects.replacing(root, target.rel + rel[len(source.rel) :], data)
                 self._effects.replacing(root, rel, None)
+            protected = [rel for rel, stamp in below.items() if is_write_protected(stamp.mode)]
             with self._made():
                 files.rename(source.rel, target.rel)
+            self._say_protected(root, protected, "renamed")
         self._effects.renamed(root, source.rel, target.rel)
 
     def restore(self, path: str | MemoryPath, data: bytes, *, mode: int | None = None) -> None:
@@ -328,8 +349,10 @@ class MemoryStore:
         compare([], content)
         self.home.check_content(root, parsed.rel, content, None)
         self._effects.replacing(root, parsed.rel, None)
+        protected = self._protected(files, parsed.rel)
         with self._made():
             files.remove(parsed.rel, check=compare)
+        self._say_protected(root, protected, "deleted")
 
     def pin(self, path: str | MemoryPath, pinned: bool) -> None:
         """Pin or unpin one path; whether a file is there is not checked (mux.md section 6)."""
@@ -354,8 +377,23 @@ class MemoryStore:
             self.home.check_content(root, parsed.rel, current, data)
             self._effects.replacing(root, parsed.rel, data)
 
+        protected = [] if create_only else self._protected(files, parsed.rel)
         with self._made():
             files.write(parsed.rel, data, create_only=create_only, mode=mode, before_replace=before_replace)
+        self._say_protected(root, protected, "changed")
+
+    @staticmethod
+    def _protected(files: ScopeFiles, rel: str) -> list[str]:
+        """The file, where it is write-protected (`files.protection`)."""
+        entry = files.entry(rel)
+        return [rel] if entry is not None and is_write_protected(entry.mode) else []
+
+    def _say_protected(self, root: ScopeRoot, rels: list[str], done: str) -> None:
+        if rels:
+            path = memory_path(root.scope, rels[0])
+            more = f" and {some(len(rels) - 1, 'more file')}" if len(rels) > 1 else ""
+            verb = "were" if more else "was"
+            self._effects.warn(f"{path}{more} {verb} {done} although write-protected.")
 
     @contextlib.contextmanager
     def _made(self) -> Iterator[None]:
@@ -403,7 +441,13 @@ class MemoryStore:
         }
 
 
-_Stamp = tuple[int, int, int]
+class _Stamp(NamedTuple):
+    """What tells that a file was not changed since."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+    mode: int
 
 
 class _Overtaken(Exception):
@@ -411,4 +455,4 @@ class _Overtaken(Exception):
 
 
 def _stamp(entry: Entry) -> _Stamp:
-    return entry.inode, entry.size, entry.mtime_ns
+    return _Stamp(entry.inode, entry.size, entry.mtime_ns, entry.mode)

@@ -40,6 +40,7 @@ from reverie.files.checkpoint import checkpoint
 from reverie.files.containment import opened_below
 from reverie.files.directory import SwappedError
 from reverie.files.lock import held_lock
+from reverie.files.protection import refuse_write_protected
 from reverie.homes.scopes import COMPANIONS, ScopeRoot
 from reverie.memory.paths import is_hidden, memory_path
 from reverie.memory.record_files import RecordFiles
@@ -146,6 +147,10 @@ class Transaction:
                 next_step="Choose another name.",
                 reason="hidden",
             )
+        for change in changes:
+            mode = None if change.before is None else self._mode_now(change)
+            if mode is not None:
+                refuse_write_protected(str(memory_path(change.root.scope, change.rel)), mode, "changed")
         intents = [
             FileIntent(
                 key=change.root.key,

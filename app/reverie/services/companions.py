@@ -18,6 +18,7 @@ from pathlib import Path
 
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.lock import file_lock
+from reverie.files.protection import is_write_protected, write_protected
 from reverie.files.rooted import RootedDirectory
 from reverie.files.watch_plan import WatchTarget
 from reverie.homes.listing import Companion
@@ -49,7 +50,10 @@ class CompanionFiles:
         refusal = None if companion.read_only else self._parts.write_guard.refusal()
         if refusal is not None:
             return replace(text, read_only=str(ReadOnlyStore(refusal)), refusal=refusal)
-        return replace(text, read_only=text.read_only or companion.read_only, note=companion.note)
+        read_only = text.read_only or companion.read_only
+        if entry is not None and not read_only and is_write_protected(entry.mode):
+            read_only = str(write_protected(companion.label, entry.mode, "opened for editing"))
+        return replace(text, read_only=read_only, note=companion.note)
 
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
         """Compare-and-swap; `None` and the hash of the empty text both create a missing file. Bytes that are

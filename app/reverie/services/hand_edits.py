@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from reverie.errors import Conflict, MendableError, StoreError
+from reverie.files.protection import is_write_protected, write_protected
 from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.paths import MemoryPath
 from reverie.memory.scope_files import ScopeFiles
@@ -65,6 +66,10 @@ class HandEdits:
             )
         if rule.kind == "editable" and refusal is not None:
             return replace(text, read_only=str(ReadOnlyStore(refusal)), refusal=refusal)
+        if rule.kind == "editable" and is_write_protected(entry.mode):
+            return replace(
+                text, read_only=str(write_protected(parsed.name, entry.mode, "opened for editing"))
+            )
         if rule.kind == "editable":
             return replace(text, note=rule.sentence)
         return replace(text, read_only=rule.sentence)
@@ -155,7 +160,7 @@ class HandEdits:
         warnings: list[str] = []
         store = self._store(context, changed, warnings)
         old, root, _files = store.resolve(path)
-        new, _root, _files = store.resolve(new_path)
+        new, _root, _files = store.resolve_new(new_path)
         usage = self._usage_below(root, old.rel)
         store.rename(path, new_path)
         self._record(changed, "Renamed by hand", warnings)

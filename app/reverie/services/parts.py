@@ -356,9 +356,13 @@ class HomeParts:
             writing=partial(self._writing, context),
             warn=warn,
         )
-        return MemoryStore(self.home, context, rooted_files, effects)
+        # An agent changes write-protected files, too: see `files.protection`.
+        files_of = rooted_files if actor == "user" else partial(rooted_files, even_protected=True)
+        return MemoryStore(self.home, context, files_of, effects)
 
 
-def rooted_files(root: ScopeRoot) -> RootedDirectory:
+def rooted_files(root: ScopeRoot, *, even_protected: bool = False) -> RootedDirectory:
     """The files of a root on disk."""
-    return RootedDirectory(root.directory, without=root.without, private=root.private)
+    return RootedDirectory(
+        root.directory, without=root.without, private=root.private, even_protected=even_protected
+    )

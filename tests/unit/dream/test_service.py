@@ -14,11 +14,13 @@ import pytest
 
 from helpers.benches import NOW, Time, again, contents, sample_parts, workspace
 from helpers.engines import ScriptedEngine
+from helpers.unsynced import Unsynced
 from reverie.clock import HOUR_MS
 from reverie.dream import service
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
 from reverie.errors import StoreError
+from reverie.files.checkpoint import set_observer
 from reverie.homes.scopes import Scope
 from reverie.services.parts import HomeParts
 
@@ -343,3 +345,17 @@ def test_a_home_without_coverage_sidecar_keeps_it_in_reveries_own_data(tmp_path:
     assert len(list(root.iterdir())) == 1
     assert {path.name for path in home.root.iterdir()} == before
     assert parts.coverage.load().projects["/p"]["lastRunAt"] == NOW
+
+
+def test_directories_made_by_the_first_run_are_durable_before_a_memory_changes(
+    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unsynced = Unsynced(monkeypatch)
+    seen: dict[str, set[str]] = {}
+    set_observer(lambda step: seen.setdefault(step, set()).update(unsynced.names()))
+    try:
+        assert dream(parts, ACME).outcome == "completed"
+    finally:
+        set_observer(None)
+    assert {"journal", "replace", "history-ref"} <= {*seen}
+    assert {step: names for step, names in seen.items() if names} == {}

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from helpers.unsynced import Unsynced
 from reverie.errors import Unavailable
 from reverie.files import directory as directory_module
+from reverie.files.descent import remove_tree
 from reverie.files.directory import Directory, NotRegularFileError, SwappedError, ensure_private
+from reverie.files.rooted import RootedDirectory
 
 
 def _names(directory: Path) -> list[str]:
@@ -133,7 +136,7 @@ def test_remove_tree_leaves_what_symlinks_point_to(opened: Directory, tmp_path: 
     (tmp_path / "kept" / "file").write_text("x")
     (tmp_path / "tree" / "deep").mkdir(parents=True)
     (tmp_path / "tree" / "link").symlink_to(tmp_path / "kept")
-    opened.remove_tree("tree")
+    remove_tree(opened, "tree")
     assert _names(tmp_path) == ["kept"]
     assert (tmp_path / "kept" / "file").exists()
 
@@ -159,3 +162,22 @@ def test_a_private_directory_of_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(tmp_path / "theirs", 65534, 65534)
     with pytest.raises(Unavailable, match="belongs to another user"):
         ensure_private(tmp_path / "theirs")
+
+
+def test_private_directories_are_durable_on_return(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unsynced = Unsynced(monkeypatch)
+    (tmp_path / "loose").mkdir()
+    assert unsynced.names() == [str(tmp_path / "loose")], "the test sees what is not synced"
+    ensure_private(tmp_path / "state" / "runs" / "one")
+    assert unsynced.names() == []
+
+
+def test_directories_made_below_a_root_are_durable_before_the_file_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unsynced = Unsynced(monkeypatch)
+    seen: list[list[str]] = []
+    RootedDirectory(tmp_path / "root").write(
+        "a/b/c.md", b"x", before_replace=lambda _: seen.append(unsynced.names())
+    )
+    assert seen == [[]]

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from helpers.ordinary_user import without_power
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable
 from reverie.files import directory as directory_module
+from reverie.files import removal as removal_module
 from reverie.files import rooted as rooted_module
 from reverie.files.atomic import held_name, is_temporary, temporary_name
 from reverie.files.checkpoint import set_observer
@@ -783,7 +784,7 @@ def test_what_is_left_of_a_folder_that_could_not_be_deleted_gets_its_name_back(
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Directory, "remove_tree", fails)
+        patch.setattr(removal_module, "remove_tree", fails)
         with pytest.raises(Unavailable):
             rooted.remove("d")
     assert _tree(rooted.root) == {"d": None, "d/a": b"old"}
