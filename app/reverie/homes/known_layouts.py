@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import MendableError
+from reverie.files.regular import open_regular
 from reverie.homes.reading import entries_in, file_names, is_directory, is_file, read_json, read_regular
 from reverie.homes.scopes import Refusal
 
@@ -353,9 +354,7 @@ def _head(path: Path) -> str:
     try:
         if path.stat().st_size <= _HEAD_BYTES:
             return read_regular(path, _HEAD_BYTES).decode("utf-8", "replace")
-        if not is_file(path):
-            return ""
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
             return file.read(_HEAD_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

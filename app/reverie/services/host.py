@@ -185,5 +185,4 @@ class Host:
             text=text,
             home=str(self._parts.home.root),
             workspace_id=None,
-            or_log=True,
         )

@@ -144,9 +144,7 @@ class HomeParts:
 
     def _say_of_history(self, sentence: str) -> None:
         home = str(self.home.root)
-        self.activity.add(
-            "history.damaged", level="warning", text=sentence, home=home, workspace_id=None, or_log=True
-        )
+        self.activity.add("history.damaged", level="warning", text=sentence, home=home, workspace_id=None)
 
     @cached_property
     def leases(self) -> Leases:
