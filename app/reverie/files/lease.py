@@ -155,6 +155,7 @@ class Leases:
             error,
             f"SQLite says about {self._database}: {error}.",
             "Check the disk. If it stays, end Reverie and delete that file: it holds no memories.",
+            self._database,
         )
         kind = _DamagedError if is_damaged(error) else Unavailable
         return kind("The list of running jobs cannot be used.", cause=cause, next_step=next_step)

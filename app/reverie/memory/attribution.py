@@ -21,7 +21,7 @@ from pathlib import Path
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable
 from reverie.files.directory import ensure_private
-from reverie.files.sqlite import set_aside, use_kept_journal, why
+from reverie.files.sqlite import make_private, set_aside, use_kept_journal, why
 
 _log = logging.getLogger("reverie.history")
 
@@ -138,6 +138,7 @@ class ActorLog:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
+        make_private(self._database)
         try:
             with contextlib.closing(sqlite3.connect(self._database, timeout=_BUSY_TIMEOUT_S)) as connection:
                 use_kept_journal(connection)
@@ -151,6 +152,7 @@ class ActorLog:
                 error,
                 f"SQLite says: {error}.",
                 f"Check the disk, or move {self._database} away; a new one is begun.",
+                self._database,
             )
             title = "The log of who wrote what cannot be used."
             raise kind(title, cause=cause, next_step=next_step) from error

@@ -201,5 +201,6 @@ def _in_words(error: sqlite3.Error, database: Path) -> MendableError:
         error,
         f"SQLite says about {database}: {error}.",
         "Check the disk. If it stays, delete that file: it holds no memories.",
+        database,
     )
     return Unavailable("The list of extracted threads cannot be used.", cause=cause, next_step=next_step)
