@@ -110,6 +110,7 @@ class MemoryLines:
         if now is not None and not is_time(now):
             raise StoreError("now must be a whole number of milliseconds since 1970.", reason="usage")
         self._clock.now = now
+        self._parts.require_same_home()
         actor = request.get("actor") or ("agent" if command in COMMANDS else "user")
         if actor not in _ACTORS:
             raise StoreError(f"actor must be one of {', '.join(_ACTORS)}.", reason="usage")

@@ -12,7 +12,7 @@ Failure: raises `MendableError`. Callers that are about to destroy something mus
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,8 +79,19 @@ _USAGE_FIELDS = [field.name for field in fields(Usage)]
 class Snapshots:
     """The history of one home, fed."""
 
-    def __init__(self, home: Home, history: History, usage: UsageLog, actors: ActorLog, clock: Clock) -> None:
+    def __init__(
+        self,
+        home: Home,
+        history: History,
+        usage: UsageLog,
+        actors: ActorLog,
+        clock: Clock,
+        *,
+        require_same: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`require_same` raises `Unavailable` once another home is in the place of this one."""
         self._clock = clock
+        self._require_same = require_same
         self._home = home
         self.history = history
         self._usage = usage
@@ -97,6 +108,7 @@ class Snapshots:
         dirty: Collection[Path] | None = None,
     ) -> str | None:
         """Commit everything that changed (or what changed at `dirty`) as `actor`'s; None when nothing did."""
+        self._require_same()
         return self.history.snapshot(
             self._sources(self._home.roots()),
             actor=actor,
@@ -108,6 +120,7 @@ class Snapshots:
 
     def observe(self, *, source: str, dirty: Collection[Path] | None = None) -> None:
         """Commit what changed since the last snapshot, by whoever did it."""
+        self._require_same()
         subject = "Changes found by a scan" if dirty is None else "Changes seen"
         roots = self._home.roots()
         sharing = self._sharing(roots)
@@ -133,6 +146,7 @@ class Snapshots:
     ) -> str | None:
         """Commit one companion (below the home, or an absolute path) as it stands now; None where nothing
         changed."""
+        self._require_same()
         place = companion_place(self._home.root, self._home.root / path)
         head = self.history.head()
         known = set(self.history.files(head, place.key)) if head is not None else set()

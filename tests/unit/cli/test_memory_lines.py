@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from reverie.cli.memory_lines import LineClock, MemoryLines
 from reverie.compose import copy_demo_home, open_parts
+from reverie.errors import Unavailable
 from reverie.profile import Profile
 
 NOW = 1_800_000_000_000
@@ -51,3 +53,31 @@ def test_while_the_list_cannot_be_read_every_workspace_is_believed(tmp_path: Pat
     answer = answer_to(home, "0123456789", "/work/api" if named else None, tmp_path)
     assert answer["success"], answer
     assert (home / "sessions" / "0123456789" / "memory" / "new.md").is_file()
+
+
+def test_lines_are_refused_once_another_home_is_in_the_place_of_this_one(tmp_path: Path) -> None:
+    home = copy_demo_home(tmp_path)
+    clock, profile = LineClock(lambda: NOW), Profile.under(tmp_path / "profile")
+    parts = open_parts(home, profile, clock)
+    parts.snapshots.observe(source="test")
+    before = parts.snapshots.history.head()
+    lines = MemoryLines(parts, clock, workspace_id=None, project=None)
+    create = {"command": "create", "path": "/memories/global/new.md", "file_text": "x\n"}
+    read = {"command": "read", "path": "/memories/global/new.md"}
+
+    def asked() -> Iterator[str]:
+        home.rename(tmp_path / "away")
+        copy_demo_home(tmp_path)
+        yield json.dumps(create)
+        yield json.dumps(read)
+
+    for answer in lines.answer_all(asked()):
+        assert not answer["success"]
+        assert "Another home was put in the place" in str(answer["error"])
+    assert not (home / "memory/global/new.md").exists()
+    with pytest.raises(Unavailable, match="Another home was put in the place"):
+        parts.snapshots.observe(source="test")
+    with pytest.raises(Unavailable, match="Another home was put in the place"):
+        parts.store(parts.home.context(), actor="user").pin("/memories/global/new.md", True)
+    assert parts.snapshots.history.head() == before
+    assert open_parts(home, profile, clock).home_id != parts.home_id
