@@ -121,7 +121,7 @@ class MemoryLines:
         )
         answer = self._answer(store, context, request, actor)
         if warnings:
-            answer["warnings"] = warnings
+            answer["warnings"] = [*answer.get("warnings", ()), *warnings]
         return answer
 
     def _answer(
@@ -221,7 +221,7 @@ class MemoryLines:
         return {"success": True, "output": f"{'Pinned' if pinned else 'Unpinned'} {path.strip()}."}
 
     def _index(self, store: MemoryStore, _request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
-        home, usage = self._parts.home, self._parts.usage.load()
+        home, usage = self._parts.home, self._parts.usage.load_for_showing()
         entries: list[dict[str, Any]] = []
         for scope in (Scope.GLOBAL, Scope.PROJECT, Scope.WORKSPACE):
             try:
@@ -230,7 +230,10 @@ class MemoryLines:
                 continue
             listing = scan_scope(root, home.caps, usage, partial(home.usage_key, root))
             entries.extend(dict(entry) for entry in index_entries(listing, scope, home.caps))
-        return {"success": True, "entries": entries}
+        answer: dict[str, Any] = {"success": True, "entries": entries}
+        if problem := self._parts.usage.problem():
+            answer["warnings"] = [problem]
+        return answer
 
 
 def _path(request: Mapping[str, Any]) -> str:

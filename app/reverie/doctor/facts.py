@@ -22,6 +22,7 @@ from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.files.jsjson import parse_object
 from reverie.files.regular import open_regular
+from reverie.files.there import is_link
 from reverie.homes.agents import AgentCheck, MemoryKinds
 from reverie.homes.base import Home
 from reverie.homes.listing import Workspace
@@ -202,7 +203,7 @@ def look_at(path: Path) -> FileFacts:
     try:
         status = path.stat()
     except FileNotFoundError:
-        dangling = path.is_symlink()
+        dangling = is_link(path)
         return FileFacts(
             path, "other" if dangling else "missing", problem="It is a link to nothing." * dangling
         )

@@ -47,6 +47,7 @@ from reverie.files.containment import EscapesRoot as EscapesRoot
 from reverie.files.containment import names_in, opened_below, resolve
 from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileError, SwappedError
 from reverie.files.removal import remove_entry
+from reverie.files.there import is_directory, is_there
 
 _T = TypeVar("_T")
 
@@ -360,7 +361,7 @@ class RootedDirectory:
 
     def _not_a_directory(self, error: OSError, rel: str, done: str, *, create: bool) -> MendableError:
         title = f"“{shown(rel)}” could not be {done}."
-        if create or (self.root.exists() and not self.root.is_dir()):
+        if create or (is_there(self.root) and not is_directory(self.root)):
             return StoreError(
                 title,
                 cause="A file stands where a folder is needed.",

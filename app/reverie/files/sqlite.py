@@ -15,6 +15,7 @@ from pathlib import Path
 
 from reverie.errors import MendableError, mendable_from_os
 from reverie.files.regular import open_regular
+from reverie.files.there import is_directory
 
 
 def make_private(database: Path) -> None:
@@ -90,7 +91,7 @@ def _in_the_way(database: Path) -> MendableError | None:
         pass  # the folder decides
     except OSError as error:
         return mendable_from_os(error, "")
-    if os.access(database.parent, os.W_OK | os.X_OK) or not database.parent.is_dir():
+    if os.access(database.parent, os.W_OK | os.X_OK) or not is_directory(database.parent):
         return None
     read_only = hasattr(os, "ST_RDONLY") and os.statvfs(database.parent).f_flag & os.ST_RDONLY
     return mendable_from_os(OSError(errno.EROFS if read_only else errno.EACCES, ""), "")

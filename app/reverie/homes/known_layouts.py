@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.errors import MendableError
 from reverie.files.regular import open_regular
+from reverie.files.there import is_there
 from reverie.homes.reading import entries_in, file_names, is_directory, is_file, read_json, read_regular
 from reverie.homes.scopes import Refusal
 
@@ -258,7 +259,7 @@ def loki_root(memory: Path) -> tuple[str, ...]:
         if of_record:
             found += of_record
             break  # one is enough, and the next one would ask again for the same
-    if is_file(memory / _LOKI_DATABASE) and not any((memory / part).exists() for part in _LOKI_PARTS):
+    if is_file(memory / _LOKI_DATABASE) and not any(is_there(memory / part) for part in _LOKI_PARTS):
         found.append(f"The memories are in {_LOKI_DATABASE} only. Reverie knows stores of JSON files.")
     return tuple(found)
 

@@ -13,16 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from reverie.files.regular import read_regular as read_regular
-
-
-def is_directory(path: Path) -> bool:
-    """Whether it is a directory that can be reached; unlike `Path.is_dir`, never raises."""
-    return os.path.isdir(path)  # noqa: PTH112
-
-
-def is_file(path: Path) -> bool:
-    """Whether it is a regular file that can be reached; unlike `Path.is_file`, never raises."""
-    return os.path.isfile(path)  # noqa: PTH113
+from reverie.files.there import is_directory as is_directory
+from reverie.files.there import is_file as is_file
 
 
 def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:

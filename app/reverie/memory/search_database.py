@@ -19,6 +19,7 @@ from reverie.errors import Unavailable, mendable_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.lock import file_lock
 from reverie.files.sqlite import make_private, use_wal, why
+from reverie.files.there import own_is_there
 
 # Count up with every change of the tables, of what `memory.search_text` makes of a text, or of which files
 # may be in it: an index of another version is removed whole. In version 3 there could be credentials that a
@@ -84,7 +85,7 @@ class SearchDatabase:
     def reading(self) -> Iterator[sqlite3.Connection | None]:
         """A connection to look things up with; None where there is no index (of this version) yet. Raises
         `IndexDamaged`."""
-        if not self.path.exists():
+        if not own_is_there(self.path):
             yield None
             return
         with _told(self.path), contextlib.closing(self._connect()) as connection:

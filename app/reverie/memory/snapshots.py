@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.clock import Clock
 from reverie.errors import StoreError, mendable_from_os
 from reverie.files.atomic import is_temporary
+from reverie.files.there import is_directory, is_file, is_link, own_is_there
 from reverie.homes.base import Home
 from reverie.homes.scopes import COMPANIONS, ScopeRoot
 from reverie.memory.agent_writes import AgentWrites
@@ -44,7 +45,7 @@ def never_kept(directory: Path) -> list[str]:
     return [
         path.name
         for path in _all_below(directory)
-        if (path.name.startswith(".") or path.is_symlink()) and not is_temporary(path.name)
+        if (path.name.startswith(".") or is_link(path)) and not is_temporary(path.name)
     ]
 
 
@@ -52,7 +53,7 @@ def _files_below(directory: Path) -> list[Path]:
     return [
         path
         for path in _all_below(directory)
-        if not is_temporary(path.name) and (path.is_symlink() or not path.is_dir())
+        if not is_temporary(path.name) and (is_link(path) or not is_directory(path))
     ]
 
 
@@ -150,7 +151,9 @@ class Snapshots:
         place = companion_place(self._home.root, self._home.root / path)
         head = self.history.head()
         known = set(self.history.files(head, place.key)) if head is not None else set()
-        names = [name for name in sorted(known | {place.rel}) if (place.directory / name).is_file()]
+        paths = {name: place.directory / name for name in sorted(known | {place.rel})}
+        # One that cannot be looked at must not read as deleted.
+        names = [name for name, file in paths.items() if own_is_there(file) and is_file(file)]
         # Before a change of ours, what is new there is whoever's the log and the transcripts say.
         sharing = self._sharing(self._home.roots(), place) if actor == OUTSIDE else None
         commit = self.history.snapshot(
@@ -186,7 +189,7 @@ class Snapshots:
         head = self.history.head()
         versions = {} if head is None else self.history.files(head, root.key)
         found = [rel]
-        if path.is_dir() and not path.is_symlink():
+        if is_directory(path) and not is_link(path):
             if unlisted := never_kept(path):
                 raise _not_kept(shown, f"{unlisted[0]} in it is hidden or a link, which the history lacks.")
             found = [f"{rel}/{each.relative_to(path).as_posix()}" for each in _files_below(path)]
