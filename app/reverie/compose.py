@@ -18,7 +18,7 @@ from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.homes.base import Home
 from reverie.homes.discovery import Found, FoundHome, User, find_homes, find_projects, open_home
-from reverie.homes.identity import HomeRegistry
+from reverie.homes.identity import HomeRegistry, OpenedHome
 from reverie.profile import Profile
 from reverie.resources import resource
 from reverie.services.parts import HomeKey, HomeParts
@@ -65,7 +65,9 @@ def open_parts(path: Path, profile: Profile, clock: Clock, env: Mapping[str, str
 
         return load_settings(profile.settings_file)[0]
 
-    return HomeParts(HomeKey(home, identity.id, identity.adoptable), profile, clock, settings)
+    opened = OpenedHome(registry, identity, home.root, kind=home.kind)
+    key = HomeKey(home, identity.id, identity.adoptable, opened.require)
+    return HomeParts(key, profile, clock, settings)
 
 
 def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> None:

@@ -85,6 +85,10 @@ class Busy(MendableError):
     reason = "busy"
 
 
+class NotRegularFileError(OSError):
+    """A fifo, socket or device stands where a file was expected; it was not opened."""
+
+
 AGENT_BUSY = "agent-busy"
 """The reason of a `Busy` while the agent itself rewrites its memory: it ends by itself, so one may wait."""
 
@@ -109,12 +113,16 @@ _NEXT_STEPS = {
     errno.ENOENT: ("It is no longer there.", "Refresh and try again."),
     errno.ENAMETOOLONG: ("The name is too long for this file system.", "Choose a shorter name."),
     errno.EMFILE: ("Too many files are open.", "Close other programs, or raise the open-files limit."),
+    errno.EISDIR: ("There is a folder in its place.", "Move it away, then try again."),
     errno.EIO: ("The device reports an input/output error.", "Check the disk, then try again."),
 }
 
 
 def mendable_from_os(error: OSError, title: str) -> MendableError:
     """Turn an OS error into words once, at the edge where it happens. `title` says what was not done."""
+    if isinstance(error, NotRegularFileError):
+        cause = "It is not a regular file, but a pipe, a device or the like."
+        return Unavailable(title, cause=cause, next_step="Move it away, then try again.")
     cause, next_step = _NEXT_STEPS.get(
         error.errno or 0,
         (f"The system says: {error.strerror or error}.", "Try again; if it stays, check the disk."),

@@ -11,9 +11,6 @@ Callable from any thread. Failure: only saving raises, `MendableError`.
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -26,6 +23,7 @@ from reverie.clock import Clock, system_clock
 from reverie.errors import mendable_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
+from reverie.files.regular import read_regular
 
 
 class _Section(BaseModel):
@@ -244,21 +242,10 @@ def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock
 
 def _read(path: Path) -> bytes:
     """The bytes of a regular file, none where there is none. A pipe or a device in its place never blocks."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags)
+        return read_regular(path, _LARGEST)
     except FileNotFoundError:
         return b""
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        if status.st_size > _LARGEST:
-            raise OSError(errno.EFBIG, f"it is larger than {_LARGEST:,} bytes", str(path))
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read()
-    finally:
-        os.close(descriptor)
 
 
 def _parse(content: bytes) -> tuple[tomlkit.TOMLDocument, str]:

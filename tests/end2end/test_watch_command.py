@@ -6,6 +6,7 @@ from __future__ import annotations
 import configparser
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -122,6 +123,18 @@ def stop(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> str:
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
     return out
+
+
+def test_it_ends_with_a_sentence_once_another_home_is_in_the_place_of_this_one(
+    place: Place, tmp_path: Path
+) -> None:
+    with place.watching() as process:
+        place.home.rename(tmp_path / "away")
+        shutil.copytree(tmp_path / "away", place.home)
+        _out, err = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert "Another home was put in the place" in err
+        assert len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])

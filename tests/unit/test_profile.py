@@ -85,13 +85,16 @@ def test_all_that_is_made_is_private_whatever_the_umask(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_directory_that_others_may_enter_is_closed_but_its_parents_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "p" / "state").mkdir(parents=True)
-    (tmp_path / "p").chmod(0o755)
-    (tmp_path / "p" / "state").chmod(0o755)
-    Profile.under(tmp_path / "p").ensure(tmp_path / "p" / "state")
-    assert (tmp_path / "p" / "state").stat().st_mode & 0o777 == 0o700
+def test_a_directory_that_was_there_before_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "p" / "data").mkdir(parents=True)
+    for directory in (tmp_path / "p", tmp_path / "p" / "data"):
+        directory.chmod(0o755)
+    profile = Profile.under(tmp_path / "p")
+    profile.ensure(profile.data)
+    profile.ensure(profile.runs("ab"))
     assert (tmp_path / "p").stat().st_mode & 0o777 == 0o755
+    assert profile.data.stat().st_mode & 0o777 == 0o755
+    assert {path.stat().st_mode & 0o777 for path in profile.data.rglob("*")} == {0o700}
 
 
 def test_a_file_in_the_way_is_said_in_words(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from reverie.errors import StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
 from reverie.files.jsjson import parse_object, stringify
+from reverie.files.regular import read_regular
 from reverie.text.redact import redacted
 
 KEEP_COUNT = 500
@@ -56,7 +57,7 @@ class TraceStore:
         """One trace. Raises `StoreError` where there is none, or it cannot be read."""
         path = self.path_of(run_id)
         try:
-            return parse_object(path.read_bytes())
+            return parse_object(read_regular(path))
         except FileNotFoundError:
             raise StoreError(
                 f"There is no trace of run {run_id}.",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_block, print_json, print_text
 from reverie.errors import Ambiguous, StoreError, Unavailable
+from reverie.files.there import is_there
 from reverie.homes.loki_names import STORE, memory_elsewhere, memory_root
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _refuse_unknown(session: Session, project: Path) -> None:
 
     memory = memory_root(project, os.environ)
     # Only what is odd is worth the time that opening the home takes: the agent waits.
-    if not loki_root(memory) and not (memory / "memory.db").exists():
+    if not loki_root(memory) and not is_there(memory / "memory.db"):
         return
     from reverie.compose import open_parts
 

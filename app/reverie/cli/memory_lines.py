@@ -110,6 +110,7 @@ class MemoryLines:
         if now is not None and not is_time(now):
             raise StoreError("now must be a whole number of milliseconds since 1970.", reason="usage")
         self._clock.now = now
+        self._parts.require_same_home()
         actor = request.get("actor") or ("agent" if command in COMMANDS else "user")
         if actor not in _ACTORS:
             raise StoreError(f"actor must be one of {', '.join(_ACTORS)}.", reason="usage")
@@ -120,7 +121,7 @@ class MemoryLines:
         )
         answer = self._answer(store, context, request, actor)
         if warnings:
-            answer["warnings"] = warnings
+            answer["warnings"] = [*answer.get("warnings", ()), *warnings]
         return answer
 
     def _answer(
@@ -220,7 +221,7 @@ class MemoryLines:
         return {"success": True, "output": f"{'Pinned' if pinned else 'Unpinned'} {path.strip()}."}
 
     def _index(self, store: MemoryStore, _request: Mapping[str, Any], _actor: str) -> dict[str, Any]:
-        home, usage = self._parts.home, self._parts.usage.load()
+        home, usage = self._parts.home, self._parts.usage.load_for_showing()
         entries: list[dict[str, Any]] = []
         for scope in (Scope.GLOBAL, Scope.PROJECT, Scope.WORKSPACE):
             try:
@@ -229,7 +230,10 @@ class MemoryLines:
                 continue
             listing = scan_scope(root, home.caps, usage, partial(home.usage_key, root))
             entries.extend(dict(entry) for entry in index_entries(listing, scope, home.caps))
-        return {"success": True, "entries": entries}
+        answer: dict[str, Any] = {"success": True, "entries": entries}
+        if problem := self._parts.usage.problem():
+            answer["warnings"] = [problem]
+        return answer
 
 
 def _path(request: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ def show_tree(session: Session) -> int:
         print_text("\n".join(tree_lines(nodes)))
     problem = parts.usage.problem()
     if problem:
-        answers.trouble(f"Pins and use are not known. {problem}")
+        answers.trouble(problem)
     return DONE
 
 

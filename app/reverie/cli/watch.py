@@ -62,7 +62,11 @@ def watch(session: Session) -> int:
             taken = host.status
             host.stop()
     if reason == _LOST:
-        answers.trouble(f"Another process took the background services over. {_why(taken)}")
+        answers.trouble(
+            taken.message
+            if taken.holder is None
+            else f"Another process took the background services over. {_why(taken)}"
+        )
         return FAILED
     _tell(session, parts, host.status)
     return DONE

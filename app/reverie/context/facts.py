@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from reverie.context.claude_recorded import NOTHING, SessionRecord, read_record
 from reverie.context.marks import marks_of
 from reverie.failures.lessons import SWITCH, Retrieved, is_on, retrieve
+from reverie.files.there import is_file, is_link
 from reverie.homes.base import Home
 from reverie.homes.claude import ClaudeHome
 from reverie.homes.claude_index import INDEX
@@ -194,7 +195,7 @@ class _Reader:
         if listing is None or listing.root is None:
             return
         path = listing.root.directory / INDEX
-        if path.is_symlink() and path.is_file() and not never_opened(path, Path(os.path.realpath(path))):
+        if is_link(path) and is_file(path) and not never_opened(path, Path(os.path.realpath(path))):
             status = path.stat()
             stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
             try:

@@ -30,7 +30,7 @@ _MOST_FILES = 10_000
 _SENTENCES: Mapping[Maker, str] = {
     "reverie": "Reverie made it.",
     "nobody": "It is empty.",
-    "others": "It holds files that Reverie did not write; it is left alone.",
+    "others": "It holds files that Reverie did not write or cannot read; it is left alone.",
 }
 
 
@@ -73,7 +73,7 @@ def _refuse_others(parts: Parts, directory: Path) -> None:
     if maker_of(parts.actors, directory) == "others":
         raise StoreError(
             f"{directory.name}/ was left as it is.",
-            cause="It holds files or links that Reverie did not write.",
+            cause="It holds files or links that Reverie did not write, or cannot be read.",
             next_step="Look at it, and remove it by hand if you do not need it.",
         )
 
@@ -87,7 +87,7 @@ def _take_away(parts: Parts, directory: Path) -> None:
             atomic_write(copy, data)  # durable before the original goes
             if copy.read_bytes() == data == path.read_bytes():
                 path.unlink()
-        for found in reversed([found for found, _directories, _names in walk_paths(directory)]):
+        for found in reversed([found for found, _directories, _names in walk_paths(directory, _raise)]):
             Path(found).rmdir()
     except OSError as error:
         raise mendable_from_os(error, f"{directory.name}/ was not removed.") from error

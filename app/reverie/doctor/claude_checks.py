@@ -8,6 +8,7 @@ Failure: what cannot be read is a sentence of the finding.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reverie.doctor.findings import Finding
@@ -43,6 +44,8 @@ class ClaudeFacts:
     """How many links of the index lead to no file."""
     lock: StatusLine | None
     """When the memory was consolidated last."""
+    closed: tuple[str, ...] = ()
+    """Its folders that cannot be looked into, and why; what is in them is not counted."""
 
 
 def look(home: Home, context: ScopeContext) -> ClaudeFacts | None:
@@ -65,7 +68,13 @@ def look(home: Home, context: ScopeContext) -> ClaudeFacts | None:
     except OSError as error:
         problem = f"{INDEX} cannot be read: {error.strerror or error}."
     names: set[str] = set()
-    for folder, _folders, files in walk_paths(directory):
+    closed: dict[str, str] = {}
+
+    def not_listed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            closed[os.path.relpath(error.filename, directory)] = error.strerror or str(error)
+
+    for folder, _folders, files in walk_paths(directory, onerror=not_listed):
         inside = os.path.relpath(folder, directory)
         names.update(
             os.path.normpath(f"{inside}/{name}") for name in files if name.endswith(".md") and name != INDEX
@@ -80,9 +89,17 @@ def look(home: Home, context: ScopeContext) -> ClaudeFacts | None:
         problem,
         len(names),
         len(names - named) if cut is not None else 0,
-        sum(rel.endswith(".md") and rel not in names and rel != INDEX for rel in named),
+        sum(
+            rel.endswith(".md") and rel not in names and rel != INDEX and not _is_below(rel, closed)
+            for rel in named
+        ),
         status[0] if status else None,
+        tuple(f"{name} ({why})" for name, why in sorted(closed.items()) if name != "." or not problem),
     )
+
+
+def _is_below(rel: str, folders: Iterable[str]) -> bool:
+    return any(folder == "." or rel.startswith(f"{folder}/") for folder in folders)
 
 
 def index(facts: ClaudeFacts, _now: int) -> Finding:
@@ -91,6 +108,9 @@ def index(facts: ClaudeFacts, _now: int) -> Finding:
         return Finding(check, title, "warn", f"Auto memory is off: {facts.off}. The files stay.")
     if facts.problem:
         return Finding(check, title, "fail", facts.problem)
+    closed = f"Not looked into: {', '.join(facts.closed)}." if facts.closed else ""
+    if facts.cut is None and closed:
+        return Finding(check, title, "warn", closed)
     if facts.cut is None:
         kept = f"There are {some(facts.memories, 'memory')} and no {INDEX}, so none is loaded."
         nothing = "There are no memories yet."
@@ -103,6 +123,7 @@ def index(facts: ClaudeFacts, _now: int) -> Finding:
         parts.append(f"{some(facts.unlisted, 'memory')} without a line in {INDEX}.")
     if facts.dangling:
         parts.append(f"{some(facts.dangling, 'line')} of {INDEX} without a file.")
+    parts += [closed] if closed else []
     return Finding(check, title, "warn" if parts else "pass", " ".join((f"{INDEX}: {size}", *parts)))
 
 

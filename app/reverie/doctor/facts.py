@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.files.jsjson import parse_object
+from reverie.files.regular import open_regular
+from reverie.files.there import is_link
 from reverie.homes.agents import AgentCheck, MemoryKinds
 from reverie.homes.base import Home
 from reverie.homes.listing import Workspace
@@ -201,7 +203,7 @@ def look_at(path: Path) -> FileFacts:
     try:
         status = path.stat()
     except FileNotFoundError:
-        dangling = path.is_symlink()
+        dangling = is_link(path)
         return FileFacts(
             path, "other" if dangling else "missing", problem="It is a link to nothing." * dangling
         )
@@ -221,7 +223,7 @@ def read_state(path: Path) -> StateFacts:
         problem = file.problem or ("" if file.kind == "missing" else "Something that is no file lies there.")
         return StateFacts(file, problem=problem)
     try:
-        with path.open("rb") as opened:
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as opened:
             data = parse_object(opened.read(_STATE_BYTES))
     except OSError as error:
         return StateFacts(file, problem=f"It cannot be read ({error.strerror or error}).")

@@ -6,6 +6,7 @@ Failure: `apply` raises `MendableError`.
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -97,7 +98,7 @@ class Fixes:
             stamp = self._parts.clock()
             for number in range(100):
                 aside = path.with_name(f"{path.name}.unreadable-{stamp}" + (f"-{number}" if number else ""))
-                if not aside.is_symlink() and not aside.exists():
+                if not os.path.lexists(aside):
                     try:
                         path.rename(aside)
                     except OSError as error:

@@ -127,7 +127,10 @@ def _folder(check: str, title: str, path: Path) -> Finding:
     mode = stat.S_IMODE(path.stat().st_mode)
     if not found.writable or mode & _PRIVATE != _PRIVATE:
         return Finding(check, title, "fail", f"{path} is write-protected.", _private(path))
-    if mode & ~_PRIVATE and os.name != "nt" and check != "folder-config":
+    if os.name != "nt" and mode & 0o022:
+        evidence = f"{path} may be changed by others (mode {mode:o}); Reverie trusts what is in it."
+        return Finding(check, title, "warn", evidence, _private(path))
+    if os.name != "nt" and mode & ~_PRIVATE and check != "folder-config":
         evidence = f"{path} may be read by others (mode {mode:o}); it holds memory text."
         return Finding(check, title, "warn", evidence, _private(path))
     return Finding(check, title, "pass", f"{path}.")

@@ -127,17 +127,14 @@ class HarvestService:
 
     def _skipped(self, request: HarvestRequest, refused: MendableError) -> HarvestResult:
         parts, summary = self._parts, str(refused)
-        try:
-            parts.activity.add(
-                "harvest.skipped",
-                level="info",
-                text=summary,
-                home=str(parts.home.root),
-                workspace_id=request.context.workspace_id,
-                details={"reason": refused.reason},
-            )
-        except MendableError as error:
-            summary = f"{summary} {error}"
+        parts.activity.add(
+            "harvest.skipped",
+            level="info",
+            text=summary,
+            home=str(parts.home.root),
+            workspace_id=request.context.workspace_id,
+            details={"reason": refused.reason},
+        )
         return HarvestResult("", "skipped", summary, refused.reason, refused.next_step)
 
 

@@ -145,15 +145,12 @@ def skipped(
 ) -> RunResult:
     """The result of a run that did not begin, told in Activity."""
     summary = str(refusal)
-    try:
-        parts.activity.add(
-            "dream.skipped",
-            level="info",
-            text=summary,
-            home=str(parts.home.root),
-            workspace_id=workspace_id,
-            details={"reason": refusal.reason, "trigger": trigger},
-        )
-    except MendableError as error:
-        summary = f"{summary} {error}"
+    parts.activity.add(
+        "dream.skipped",
+        level="info",
+        text=summary,
+        home=str(parts.home.root),
+        workspace_id=workspace_id,
+        details={"reason": refusal.reason, "trigger": trigger},
+    )
     return RunResult("", "skipped", summary, reason=refusal.reason, next_step=refusal.next_step)

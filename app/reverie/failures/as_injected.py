@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from reverie.files.there import is_directory, is_file, is_there
 from reverie.homes.reading import read_regular
 
 HEADING = "PAST FAILURES TO AVOID:"
@@ -54,7 +55,7 @@ def as_injected(
 ) -> AsInjected:
     """`memory`: the memory root, which need not exist; `prior_lines`: what the anti-patterns add; `ours`:
     Reverie's own block."""
-    if not (memory / "index.json").is_file():
+    if not is_file(memory / "index.json"):
         why = "loki-mode injects nothing until memory/index.json exists."
         return AsInjected("", why if ours else "")
     left_out: list[tuple[Path, str]] = []
@@ -141,7 +142,7 @@ def _lessons(
     for number, listed in enumerate(_listed(memory, now)):
         name = f"{_PREFIX}{_safe(listed.stem.replace(_PREFIX, ''))}.json"
         places = (directory / name for directory in (listed.parent, *_days(memory)))
-        path = next((place for place in places if place.exists()), None)
+        path = next((place for place in places if is_there(place)), None)
         if path is None:
             left_out.append((listed, "it looks for this episode under another name"))
             continue
@@ -242,7 +243,7 @@ def _why_unread(path: Path) -> str:
 
 
 def _days(memory: Path) -> list[Path]:
-    return sorted((path for path in _names(memory / "episodic") if path.is_dir()), reverse=True)
+    return sorted((path for path in _names(memory / "episodic") if is_directory(path)), reverse=True)
 
 
 def _names(directory: Path) -> list[Path]:

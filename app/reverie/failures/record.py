@@ -31,6 +31,7 @@ from reverie.files.atomic import replace_file
 from reverie.files.beside_lock import lock_beside
 from reverie.files.containment import EscapesRoot, opened_below
 from reverie.files.directory import Directory, SwappedError
+from reverie.files.there import is_directory
 from reverie.homes.loki_names import STORE, memory_elsewhere, memory_root, safe_name
 from reverie.homes.loki_records import LATEST_MS, read_object
 from reverie.homes.reading import read_regular
@@ -79,7 +80,7 @@ def record(
     project: Path, failure: Failure, *, env: Mapping[str, str], home_dir: Path, now_ms: int
 ) -> Recorded:
     """Store a failed episode. Raises `Unavailable` where there is no project."""
-    if not project.is_dir():
+    if not is_directory(project):
         raise Unavailable(
             f"There is no project at {project}.",
             cause="It is not a directory that can be reached.",

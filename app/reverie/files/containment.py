@@ -19,6 +19,7 @@ from reverie.errors import StoreError
 from reverie.files.atomic import shown
 from reverie.files.descent import Descent
 from reverie.files.directory import Directory, SwappedError
+from reverie.files.there import is_there
 
 # On Windows also its own separator and the mark of a drive or an alternate stream.
 _NOT_IN_NAMES = "\0" if os.sep == "/" else "\0\\:"
@@ -100,7 +101,7 @@ def opened_below(
 def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
     """The deepest ancestor of `root` (itself included) that is there, and the names from it to `parts`."""
     path = Path(root)
-    while not path.exists() and path != path.parent:
+    while not is_there(path) and path != path.parent:
         parts = [path.name, *parts]
         path = path.parent
     return str(path), parts

@@ -24,6 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from reverie.errors import NotRegularFileError as NotRegularFileError
 from reverie.errors import Unavailable, mendable_from_os
 
 if sys.platform != "win32":
@@ -48,10 +49,6 @@ _NOT_OFFERED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, err
 
 class SwappedError(Exception):
     """A name is a symlink: it was not resolved yet, or somebody swapped it since. Resolve, and try again."""
-
-
-class NotRegularFileError(OSError):
-    """A fifo, socket or device stands where a file was expected; it was not opened."""
 
 
 class Directory:
@@ -299,7 +296,8 @@ def ensure_private(path: Path) -> Path:
     """Make `path`, and what is missing above it, directories that only their owner can enter (0700); `path`.
     They are durable on return.
 
-    One that is there and open to others is closed. Raises Unavailable, also if somebody else owns it.
+    One that is there keeps its mode, for it may be a person's own; the doctor tells who can read it. Raises
+    Unavailable, also if somebody else owns it.
     """
     try:
         status = _made_private(path)
@@ -311,8 +309,6 @@ def ensure_private(path: Path) -> Path:
                 cause="Reverie keeps its own state in folders that nobody else can change.",
                 next_step="Choose another profile with --profile, or give the folder to this user.",
             )
-        if stat.S_IMODE(status.st_mode) & 0o077:
-            path.chmod(0o700)
     except OSError as error:
         raise mendable_from_os(error, f"The folder {path} could not be made.") from error
     return path

@@ -34,6 +34,7 @@ from reverie.errors import Busy, MendableError, Unavailable
 from reverie.files.directory import ensure_private
 from reverie.files.process import ProcessId, is_alive, this_process
 from reverie.files.sqlite import is_busy, is_damaged, set_aside, use_kept_journal, why
+from reverie.files.there import own_is_there
 
 _log = logging.getLogger("reverie.files")
 
@@ -113,7 +114,7 @@ class Leases:
 
     def holder(self, name: str) -> LeaseHolder | None:
         """Who holds `name` now; None when it is free, expired, or its owner is dead. Creates nothing."""
-        if not self._database.exists():
+        if not own_is_there(self._database):
             return None
         with self._connected(create=False) as connection:
             if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'leases'").fetchone() is None:
@@ -155,6 +156,7 @@ class Leases:
             error,
             f"SQLite says about {self._database}: {error}.",
             "Check the disk. If it stays, end Reverie and delete that file: it holds no memories.",
+            self._database,
         )
         kind = _DamagedError if is_damaged(error) else Unavailable
         return kind("The list of running jobs cannot be used.", cause=cause, next_step=next_step)

@@ -51,6 +51,7 @@ from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileEr
 from reverie.files.protection import refuse_write_protected
 from reverie.files.removal import remove_entry
 from reverie.files.spelling import is_itself, listed_name
+from reverie.files.there import is_directory, is_there
 
 _T = TypeVar("_T")
 
@@ -402,7 +403,7 @@ class RootedDirectory:
 
     def _not_a_directory(self, error: OSError, rel: str, done: str, *, create: bool) -> MendableError:
         title = f"“{shown(rel)}” could not be {done}."
-        if create or (self.root.exists() and not self.root.is_dir()):
+        if create or (is_there(self.root) and not is_directory(self.root)):
             return StoreError(
                 title,
                 cause="A file stands where a folder is needed.",

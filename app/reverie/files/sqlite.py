@@ -7,11 +7,22 @@ caller makes a sentence with `is_busy` and `why`.
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import sqlite3
 import time
 from pathlib import Path
 
-from reverie.errors import mendable_from_os
+from reverie.errors import MendableError, mendable_from_os
+from reverie.files.regular import open_regular
+from reverie.files.there import is_directory
+
+
+def make_private(database: Path) -> None:
+    """An empty file that only its owner can read, where there is none yet: the folder may be one that others
+    can enter. What belongs to a database gets its mode. Failure: none, opening it tells."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
@@ -53,22 +64,42 @@ def set_aside(database: Path) -> Path:
     return aside
 
 
-def why(error: sqlite3.Error, cause: str, next_step: str) -> tuple[str, str]:
-    """Cause and next step for an error of SQLite that a person can mend; as given, where it is another."""
+def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
+    """Cause and next step for an error of SQLite that a person can mend; as given, where it is another, or
+    the `database` that could tell more is not known."""
     code = getattr(error, "sqlite_errorcode", 0)
-    return _MENDABLE.get(code) or _MENDABLE.get(code & 0xFF, (cause, next_step))
+    if code in _FULL_CODES:
+        return _FULL
+    if database is not None and code & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        # SQLite opens a file for reading only, whatever kept it from opening it for writing.
+        found = _in_the_way(database)
+        if found is not None:
+            return found.cause, found.next_step
+        if code & 0xFF == sqlite3.SQLITE_READONLY:
+            return (
+                f"{database.name} could only be opened for reading, although its modes allow writing.",
+                "Check the disk, then try again.",
+            )
+    return cause, next_step
+
+
+def _in_the_way(database: Path) -> MendableError | None:
+    """What the system says of opening the file for writing, or of changing its folder; None: nothing."""
+    try:
+        os.close(open_regular(database, os.O_RDWR))
+    except FileNotFoundError:
+        pass  # the folder decides
+    except OSError as error:
+        return mendable_from_os(error, "")
+    if os.access(database.parent, os.W_OK | os.X_OK) or not is_directory(database.parent):
+        return None
+    read_only = hasattr(os, "ST_RDONLY") and os.statvfs(database.parent).f_flag & os.ST_RDONLY
+    return mendable_from_os(OSError(errno.EROFS if read_only else errno.EACCES, ""), "")
 
 
 _FULL = ("The disk is full.", "Free some space and try again.")
-_MENDABLE = {
-    sqlite3.SQLITE_FULL: _FULL,
-    # The file that readers and writers share cannot grow.
-    sqlite3.SQLITE_IOERR_SHMSIZE: _FULL,
-    sqlite3.SQLITE_READONLY: (
-        "Its file can only be read.",
-        "Check who owns the file and its folder, and their modes.",
-    ),
-}
+# The second: the file that readers and writers share cannot grow.
+_FULL_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
 def is_busy(error: sqlite3.Error) -> bool:

@@ -105,7 +105,7 @@ class Server:
     def _desk(self, home: Path, profile: Profile) -> Desk:
         with self._lock:
             desk = self._desks.get((home, profile))
-            if desk is None:
+            if desk is None or not desk.is_same_home():
                 desk = self._desks[home, profile] = Desk.open(home, profile)
             return desk
 

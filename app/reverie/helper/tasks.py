@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.clock import system_clock
 from reverie.compose import open_parts
+from reverie.errors import MendableError
 from reverie.files.coalesce import Changes
 from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.usage import Kept
@@ -58,6 +59,14 @@ class Desk:
     def open(cls, home: Path, profile: Profile) -> Desk:
         """A desk on its own wiring of the home, in this process."""
         return cls(Workbench(open_parts(home, profile, system_clock)))
+
+    def is_same_home(self) -> bool:
+        """Whether the home at its path is still the one that was opened."""
+        try:
+            self.workbench.parts.require_same_home()
+        except MendableError:
+            return False
+        return True
 
 
 def start_history(desk: Desk, _control: TaskControl) -> None:

@@ -108,6 +108,8 @@ class HelpedWorkbench(Workbench):
         return _HelpedLint(self.parts, self._helper)
 
     def _call(self, task: str, *arguments: Any, **about: Any) -> Any:
+        # The helper opens what is at the path now, which may be another home than this one.
+        self.parts.require_same_home()
         return self._helper.call(task, self.parts.home.root, self.parts.profile, *arguments, **about)
 
 

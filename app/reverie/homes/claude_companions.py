@@ -21,12 +21,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from reverie.files.descent import walk_paths
+from reverie.files.there import is_link
 from reverie.homes.claude_places import Machine, nested_worktree
 from reverie.homes.claude_settings import excluded_patterns
 from reverie.homes.claude_text import imports_in as imports_in
 from reverie.homes.claude_text import is_limited, loaded_text, may_be_imported
 from reverie.homes.listing import Companion, Loading
-from reverie.homes.reading import entries_in, is_directory, is_file, read_regular
+from reverie.homes.reading import is_directory, is_file, read_regular
 from reverie.homes.scopes import Scope
 from reverie.homes.unopened import CREDENTIAL, UNAPPROVED, may_be_named, never_opened
 
@@ -75,8 +76,11 @@ def companions(
     if cwd and is_directory(Path(cwd)):
         order.add_project(Path(cwd), added)
     for name, note in (("agent-memory", _REPOSITORY), ("agent-memory-local", _PRIVATE)):
-        for path in _notes_in(Path(cwd) / ".claude" / name) if cwd else ():
+        closed: list[OSError] = []
+        for path in _notes_in(Path(cwd) / ".claude" / name, closed) if cwd else ():
             order.add_unread(Scope.PROJECT, path, order.called(path), f"{_ONE_AGENT} {note}")
+        for error in closed:
+            order.add_closed(Scope.PROJECT, error)
     return tuple(order.found)
 
 
@@ -194,7 +198,7 @@ class _Order:
         """Every rule in a directory and below, in the directory's own order."""
         if self._excludes(origin, directory):
             return
-        if directory.is_symlink():
+        if is_link(directory):
             directory = Path(os.path.realpath(directory))
             if origin.kind == "project" and not self._inside(directory):
                 return
@@ -206,6 +210,14 @@ class _Order:
         if is_file(path) and not self._is_taken(path, real):
             self._seen.add(real)
             self.found.append(Companion(scope, path, label, exists=True, note=note, loading="elsewhere"))
+
+    def add_closed(self, scope: Scope, error: OSError) -> None:
+        """Add a folder that could not be listed; one that is not there is no news."""
+        if isinstance(error, FileNotFoundError | NotADirectoryError) or len(self.found) >= _MOST_FILES:
+            return
+        path = Path(error.filename)
+        why = f"This folder cannot be looked into: {error.strerror}."
+        self.found.append(Companion(scope, path, self.called(path), True, why, "", "unopened", why))
 
     def called(self, path: Path) -> str:
         """How people see a path: relative to the working directory, the agent's home or the user's."""
@@ -254,7 +266,13 @@ class _Order:
         if real in visited or len(self.found) >= _MOST_FILES:
             return
         visited[real] = None
-        for entry in entries_in(directory):
+        try:
+            with os.scandir(directory) as listed:
+                entries = list(listed)
+        except OSError as error:
+            self.add_closed(origin.scope, error)
+            return
+        for entry in entries:
             path = Path(entry.path)
             if _is_link(entry):
                 path = Path(os.path.realpath(path))
@@ -297,7 +315,7 @@ class _Order:
 
     def _target(self, path: Path, target: str) -> Path:
         # Of a link, imports are relative to the file that it leads to.
-        folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
+        folder = Path(os.path.realpath(path)).parent if is_link(path) else path.parent
         whole = self._machine.home_dir / target[2:] if target.startswith("~/") else folder / target
         return Path(os.path.normpath(str(whole).replace("\0", "")))
 
@@ -333,10 +351,11 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _notes_in(directory: Path) -> Iterator[Path]:
-    """Every note at and below a directory, by path; links to directories are not followed."""
+def _notes_in(directory: Path, closed: list[OSError]) -> Iterator[Path]:
+    """Every note at and below a directory, by path; links to directories are not followed. `closed` gets why
+    a folder could not be listed."""
     found: list[Path] = []
-    for folder, folders, names in walk_paths(directory):
+    for folder, folders, names in walk_paths(directory, onerror=closed.append):
         folders.sort()
         found += [Path(folder) / name for name in names if name.endswith(".md")]
         if len(found) > _MOST_FILES:

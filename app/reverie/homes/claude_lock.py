@@ -111,7 +111,11 @@ def _recorded_since(transcript: Path, at_ms: int) -> bool:
 def _newest_change(directory: Path) -> int:
     """When something in a memory directory changed last, UTC ms; the lock itself does not count."""
     newest = 0
-    for number, (folder, _folders, names) in enumerate(walk_paths(directory)):
+
+    def not_listed(_error: OSError) -> None:
+        """It counts with its own time, if at all; `claude_status` names it."""
+
+    for number, (folder, _folders, names) in enumerate(walk_paths(directory, onerror=not_listed)):
         if number >= _MOST_ENTRIES:
             break
         places = [folder, *(f"{folder}/{name}" for name in names[:_MOST_ENTRIES] if name != LOCK_NAME)]

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from reverie.errors import MendableError
 from reverie.files.atomic import atomic_write
+from reverie.files.there import is_file
 from reverie.homes.reading import is_directory, read_json, read_regular
 
 _POINTER_BYTES = 16 << 10
@@ -64,7 +65,7 @@ def canonical_root(cwd: str) -> str:
         git = place / ".git"
         if is_directory(git):
             return str(place)
-        if git.is_file():
+        if is_file(git):
             return _of_worktree(place, git) or str(place)
     return cwd
 
@@ -89,7 +90,7 @@ def nested_worktree(cwd: str) -> NestedWorktree | None:
         git = place / ".git"
         if is_directory(git):
             return None
-        if git.is_file():
+        if is_file(git):
             main = _of_worktree(place, git)
             inside = main is not None and place.is_relative_to(main) and str(place) != main
             return NestedWorktree(place, Path(main)) if main is not None and inside else None

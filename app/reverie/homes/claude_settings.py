@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reverie.files.there import is_there
 from reverie.homes.claude_places import canonical_root
 from reverie.homes.reading import file_names, read_json
 from reverie.homes.unopened import never_opened
@@ -248,7 +249,7 @@ def _why_not(directory: Path, config: Path) -> str:
 def _why_not_by_project(directory: Path, cwd: str, machine: Machine) -> str:
     """Why Reverie does not take a directory that a file in the project names; empty where it does."""
     real, user, here = _real(directory), _real(machine.home_dir), Path(cwd)
-    checkout = next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
+    checkout = next((place for place in (here, *here.parents) if is_there(place / ".git")), here)
     places = {_real(place) for place in (here, checkout, canonical_root(cwd))}
     # A checkout around the user's directory, as some keep their dotfiles, would make everything "inside".
     roots = [root for root in places if not user.is_relative_to(root)]

@@ -41,7 +41,11 @@ def status_lines(
         whose = "The project's own settings put" if settings.by_project else "Settings put"
         text = f"{whose} this memory in {settings.directory} ({settings.source})."
         found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text))
-    memories = _memories(directory)
+    closed: list[str] = []
+    memories = _memories(directory, closed)
+    if closed:
+        text = f"Not looked into: {', '.join(closed)}."
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
     if memories > MOST_SCANNED:
         text = (
             f"{memories:,} memories; the agent looks through the {MOST_SCANNED} changed last, and finds the"
@@ -51,10 +55,16 @@ def status_lines(
     return tuple(found)
 
 
-def _memories(directory: Path) -> int:
-    """The files that the agent looks through, links to directories not followed; counted up to a bound."""
+def _memories(directory: Path, closed: list[str]) -> int:
+    """The files that the agent looks through, links to directories not followed; counted up to a bound. What
+    cannot be looked into is added to `closed`."""
     count = 0
-    for _folder, _folders, names in walk_paths(directory):
+
+    def not_listed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            closed.append(f"{error.filename} ({error.strerror})")
+
+    for _folder, _folders, names in walk_paths(directory, onerror=not_listed):
         count += sum(name.endswith(".md") and name != INDEX for name in names)
         if count > _COUNTED:
             break

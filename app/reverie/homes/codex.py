@@ -14,6 +14,7 @@ Failure: as `homes.base` says.
 
 from __future__ import annotations
 
+import os
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from reverie.errors import StoreError, Unavailable
+from reverie.files.regular import open_regular
 from reverie.homes import codex_store
 from reverie.homes.agents import AgentCheck, AgentJob, DreamWishes, ModelService, StatusLine, WriteLock
 from reverie.homes.codex_database import database_places
@@ -476,7 +478,7 @@ class CodexHome(PlainHome):
 @lru_cache(maxsize=4096)
 def _header_cwd(path: Path, _mtime_ns: int, _size: int) -> str:
     """The `cwd:` line of a trace file's header; empty for none. Kept until the file changes."""
-    with path.open("rb") as file:
+    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         head = file.read(_HEADER_BYTES).decode("utf-8", "replace")
     return next(
         (line[4:].strip() for line in head.partition("\n\n")[0].splitlines() if line.startswith("cwd:")), ""

@@ -9,12 +9,14 @@ Threading: blocks on disk, any thread but the GUI's. Failure: what cannot be rea
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
+from reverie.files.regular import open_regular
 from reverie.homes.codex_names import normalised_cwd
 from reverie.homes.codex_store import HANDBOOK, SUMMARY, file_rule
 from reverie.homes.listing import Companion
@@ -100,7 +102,7 @@ def _head(path: Path) -> tuple[str, str]:
 def _head_of(path: Path, _mtime_ns: int, _size: int) -> tuple[str, str]:
     """The `cwd:` line in the head of a rollout summary and its first heading; empty for none. Kept until the
     file changes."""
-    with path.open("rb") as file:
+    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         beginning = file.read(_HEAD_BYTES)
     head = beginning.decode("utf-8", "replace").replace("\r\n", "\n")
     found = _CWD.search(head.partition("\n\n")[0])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -20,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import Unavailable, mendable_from_os
+from reverie.files.regular import open_regular, read_regular
 
+_PATH_BYTES = 1 << 16
 _LARGEST = 4 << 30
 _TRIES = 3
 
@@ -113,7 +116,7 @@ class Database:
             wal = self.path.with_name(self.path.name + "-wal")
             with contextlib.suppress(FileNotFoundError):
                 _copy_file(wal, made / "db.sqlite-wal")
-            (made / "of").write_text(str(self.path), encoding="utf-8", errors="surrogateescape")
+            (made / "of").write_bytes(os.fsencode(self.path))
             with contextlib.suppress(OSError):  # another thread made the same one
                 made.rename(place)
         finally:
@@ -126,7 +129,7 @@ class Database:
                 if place == kept or place.name.startswith("."):
                     continue
                 with contextlib.suppress(OSError):
-                    if (place / "of").read_text(encoding="utf-8", errors="surrogateescape") == str(self.path):
+                    if read_regular(place / "of", _PATH_BYTES) == os.fsencode(self.path):
                         shutil.rmtree(place, ignore_errors=True)
 
 
@@ -145,7 +148,7 @@ def stamp(path: Path) -> tuple[tuple[int, int, int], tuple[int, int, int] | None
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    with source.open("rb") as read, target.open("xb") as write:
+    with os.fdopen(open_regular(source, os.O_RDONLY), "rb") as read, target.open("xb") as write:
         shutil.copyfileobj(read, write, 1 << 20)
     target.chmod(0o600)
 

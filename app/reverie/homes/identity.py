@@ -14,6 +14,9 @@ The registry is one JSON file of Reverie's own, changed only through `Sidecar.up
 a new home at the same time agree on its id. One damaged entry hides no other and survives. The home itself is
 only looked at.
 
+Who keeps a home open asks `OpenedHome` before each request: nothing of a home that was put in its place may
+land in its history.
+
 Threading: blocks on disk; any thread and process. Failure: `MendableError`.
 """
 
@@ -27,7 +30,7 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from reverie.clock import Clock
-from reverie.errors import StoreError, mendable_from_os
+from reverie.errors import StoreError, Unavailable, mendable_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.sidecar import Change, Sidecar
 
@@ -85,6 +88,14 @@ class HomeRegistry:
         """Every home on record, in the order in which they were met."""
         return tuple(_known(self._sidecar.read().data))
 
+    def stamp(self) -> tuple[int, int, int]:
+        """What changes when the registry changes."""
+        try:
+            status = self._file.stat()
+        except OSError:
+            return 0, 0, 0
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
     @overload
     def identify(self, root: Path, *, kind: str) -> HomeIdentity: ...
     @overload
@@ -130,6 +141,44 @@ class HomeRegistry:
     def _update(self, change: Change) -> dict[str, Any]:
         ensure_private(self._file.parent)
         return self._sidecar.update(change)
+
+
+class OpenedHome:
+    """Whether a home that was opened is still the one at its path: a process may outlive it, and find another
+    one in its place. Any thread; costs two looks at the disk."""
+
+    def __init__(self, registry: HomeRegistry, identity: HomeIdentity, path: Path, *, kind: str) -> None:
+        """`path`: as it was opened, which may be a link. Raises `Unavailable` where the directory is gone."""
+        self._registry = registry
+        self._path = path
+        self._identity = identity
+        self._kind = kind
+        self._place = _place(self._path)
+        self._known_at: tuple[int, int, int] | None = None
+
+    def require(self) -> None:
+        """Raises `Unavailable` where the directory is gone or another one (reason "replaced"), or the home
+        has another id by now."""
+        root = self._path
+        place = _place(root)
+        if place != self._place and (place.root, place.inode) != (self._place.root, self._place.inode):
+            raise Unavailable(
+                f"Another home was put in the place of {root}.",
+                cause="What belongs to the one that was opened here is not mixed with it.",
+                next_step="Open the home again, or end this command and start it again.",
+                reason="replaced",
+            )
+        known_at = self._registry.stamp()
+        if known_at == self._known_at:
+            return
+        found = self._registry.identify(root, kind=self._kind, create=False)
+        if found is not None and found.id != self._identity.id:
+            raise Unavailable(
+                f"The home {root} has taken over the history of another one meanwhile.",
+                next_step="Open the home again, or end this command and start it again.",
+                reason="replaced",
+            )
+        self._known_at = known_at
 
 
 def _identity(place: _Place, known: tuple[KnownHome, ...]) -> HomeIdentity | None:

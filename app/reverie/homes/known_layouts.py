@@ -27,6 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import MendableError
+from reverie.files.regular import open_regular
+from reverie.files.there import is_there
 from reverie.homes.reading import entries_in, file_names, is_directory, is_file, read_json, read_regular
 from reverie.homes.scopes import Refusal
 
@@ -257,7 +259,7 @@ def loki_root(memory: Path) -> tuple[str, ...]:
         if of_record:
             found += of_record
             break  # one is enough, and the next one would ask again for the same
-    if is_file(memory / _LOKI_DATABASE) and not any((memory / part).exists() for part in _LOKI_PARTS):
+    if is_file(memory / _LOKI_DATABASE) and not any(is_there(memory / part) for part in _LOKI_PARTS):
         found.append(f"The memories are in {_LOKI_DATABASE} only. Reverie knows stores of JSON files.")
     return tuple(found)
 
@@ -353,9 +355,7 @@ def _head(path: Path) -> str:
     try:
         if path.stat().st_size <= _HEAD_BYTES:
             return read_regular(path, _HEAD_BYTES).decode("utf-8", "replace")
-        if not is_file(path):
-            return ""
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
             return file.read(_HEAD_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import MendableError
+from reverie.files.there import is_file
 from reverie.homes.database_copy import Database
 from reverie.homes.loki_records import (
     episode_files,
@@ -41,7 +42,7 @@ def database_records(path: Path, cache: Path) -> dict[str, list[Any]]:
 def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> tuple[dict[str, Any], ...]:
     """The patterns that stand in the database and in no file."""
     path = memory / NAME
-    if cache is None or not path.is_file():
+    if cache is None or not is_file(path):
         return ()
     try:
         found = database_records(path, cache)["patterns"]

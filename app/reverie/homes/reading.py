@@ -6,23 +6,15 @@ safe from any thread. Failure: plain `OSError`, which the caller turns into a se
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-
-def is_directory(path: Path) -> bool:
-    """Whether it is a directory that can be reached; unlike `Path.is_dir`, never raises."""
-    return os.path.isdir(path)  # noqa: PTH112
-
-
-def is_file(path: Path) -> bool:
-    """Whether it is a regular file that can be reached; unlike `Path.is_file`, never raises."""
-    return os.path.isfile(path)  # noqa: PTH113
+from reverie.files.regular import read_regular as read_regular
+from reverie.files.there import is_directory as is_directory
+from reverie.files.there import is_file as is_file
 
 
 def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
@@ -32,28 +24,6 @@ def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
             yield from entries
     except OSError:
         return
-
-
-def read_regular(path: Path, limit: int, *, follow: bool = True) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes. Anything else raises `OSError`, also a symlink
-    unless `follow`. Never blocks on a pipe."""
-    # Not every system has O_NOFOLLOW; the look before the open serves those that lack it.
-    if not follow and stat.S_ISLNK(os.lstat(path).st_mode):
-        raise OSError(errno.ELOOP, "it is a symbolic link", str(path))
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    if not follow:
-        flags |= getattr(os, "O_NOFOLLOW", 0)
-    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        # As much as there is, for a read takes the memory it is allowed; then what came meanwhile.
-        data = file.read(min(limit, status.st_size) + 1)
-        if status.st_size < len(data) <= limit:
-            data += file.read(limit + 1 - len(data))
-    if len(data) > limit:
-        raise OSError(errno.E2BIG, f"it is larger than {limit:,} bytes", str(path))
-    return data
 
 
 def read_json(path: Path, limit: int, *, follow: bool = True) -> Any:

@@ -21,7 +21,8 @@ from pathlib import Path
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable
 from reverie.files.directory import ensure_private
-from reverie.files.sqlite import set_aside, use_kept_journal, why
+from reverie.files.sqlite import make_private, set_aside, use_kept_journal, why
+from reverie.files.there import own_is_there
 
 _log = logging.getLogger("reverie.history")
 
@@ -107,7 +108,7 @@ class ActorLog:
 
     def actors_of(self, contents: Mapping[Path, str | None]) -> dict[Path, Attribution]:
         """As `actor_of`, several at once; those of nobody are left out."""
-        if not contents or not self._database.exists():
+        if not contents or not own_is_there(self._database):
             return {}
         found: dict[Path, Attribution] = {}
         with self._connected() as connection:
@@ -120,14 +121,14 @@ class ActorLog:
 
     def known(self) -> frozenset[str]:
         """Every path of which something is known, as text."""
-        if not self._database.exists():
+        if not own_is_there(self._database):
             return frozenset()
         with self._connected() as connection:
             return frozenset(path for (path,) in connection.execute("SELECT DISTINCT path FROM writes"))
 
     def newest(self) -> dict[str, tuple[str, str]]:
         """Per path (as text) who wrote it last, and the SHA-256 of what; empty for a deletion."""
-        if not self._database.exists():
+        if not own_is_there(self._database):
             return {}
         with self._connected() as connection:
             rows = connection.execute(
@@ -138,6 +139,7 @@ class ActorLog:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
+        make_private(self._database)
         try:
             with contextlib.closing(sqlite3.connect(self._database, timeout=_BUSY_TIMEOUT_S)) as connection:
                 use_kept_journal(connection)
@@ -151,6 +153,7 @@ class ActorLog:
                 error,
                 f"SQLite says: {error}.",
                 f"Check the disk, or move {self._database} away; a new one is begun.",
+                self._database,
             )
             title = "The log of who wrote what cannot be used."
             raise kind(title, cause=cause, next_step=next_step) from error

@@ -20,6 +20,7 @@ from reverie.clock import Clock
 from reverie.errors import MendableError
 from reverie.files.beside_lock import lock_beside
 from reverie.files.lock import file_lock
+from reverie.files.there import is_directory
 from reverie.homes.base import Home
 from reverie.homes.scopes import ScopeRoot
 from reverie.memory.snapshots import Snapshots
@@ -73,7 +74,7 @@ class DiskEffects:
             held.enter_context(write_locks(self._home, (root,), lock_dir=self._lock_dir))
             held.enter_context(file_lock(self._lock_dir, root.directory))
             path = root.directory / rel
-            if rel and self._home.file_rule(root, rel).deletable and path.parent.is_dir():
+            if rel and self._home.file_rule(root, rel).deletable and is_directory(path.parent):
                 held.enter_context(lock_beside(path))
             yield
 

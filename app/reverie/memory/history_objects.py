@@ -21,6 +21,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
+from reverie.files.regular import read_regular
+
 if TYPE_CHECKING:
     import pygit2
 
@@ -88,7 +90,7 @@ def read_loose(path: Path, raw: bytes) -> tuple[Kind, bytes]:
     Ours, because libgit2 (1.9) never returns from a loose object that was cut short.
     """
     try:
-        head, _, data = zlib.decompress(path.read_bytes()).partition(b"\0")
+        head, _, data = zlib.decompress(read_regular(path)).partition(b"\0")
     except zlib.error as error:
         raise ValueError(str(error)) from error
     for kind in _NUMBERS:

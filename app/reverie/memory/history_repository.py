@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from reverie.files.directory import ensure_private
+from reverie.files.regular import open_regular, read_regular
 from reverie.memory.history_commits import StoredCommit, decode_commit
 from reverie.memory.history_objects import (
     TEMPORARY_PREFIX,
@@ -79,7 +80,7 @@ class Repository:
                 (path / needed).stat()
             except FileNotFoundError as error:
                 raise DamagedError(f"{needed} is missing") from error
-        if (path / "HEAD").read_bytes() != _HEAD:
+        if read_regular(path / "HEAD") != _HEAD:
             raise DamagedError("HEAD does not name the branch")
         try:
             self._repository: pygit2.Repository = git.Repository(str(path), flags.NO_SEARCH | flags.BARE)
@@ -284,5 +285,5 @@ def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
 
 def _probe(path: Path) -> None:
     """Raise OSError if the system refuses to read a file that is there."""
-    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+    with contextlib.suppress(FileNotFoundError), os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         file.read(1)

@@ -18,7 +18,8 @@ from pathlib import Path
 from reverie.errors import Unavailable, mendable_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.lock import file_lock
-from reverie.files.sqlite import use_wal, why
+from reverie.files.sqlite import make_private, use_wal, why
+from reverie.files.there import own_is_there
 
 # Count up with every change of the tables, of what `memory.search_text` makes of a text, or of which files
 # may be in it: an index of another version is removed whole. In version 3 there could be credentials that a
@@ -84,7 +85,7 @@ class SearchDatabase:
     def reading(self) -> Iterator[sqlite3.Connection | None]:
         """A connection to look things up with; None where there is no index (of this version) yet. Raises
         `IndexDamaged`."""
-        if not self.path.exists():
+        if not own_is_there(self.path):
             yield None
             return
         with _told(self.path), contextlib.closing(self._connect()) as connection:
@@ -122,6 +123,7 @@ class SearchDatabase:
                 raise mendable_from_os(error, "The damaged search index could not be removed.") from error
 
     def _connect(self) -> sqlite3.Connection:
+        make_private(self.path)
         return sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
 
 
@@ -139,7 +141,7 @@ def _told(path: Path) -> Iterator[None]:
         if not is_machine:
             raise IndexDamaged(f"{path.name}: {error}") from error
         cause, next_step = why(
-            error, f"SQLite says: {error}.", f"Check the disk that holds {path.parent}, then try again."
+            error, f"SQLite says: {error}.", f"Check the disk that holds {path.parent}, then try again.", path
         )
         title = "The search index cannot be used now."
         raise Unavailable(title, cause=cause, next_step=next_step) from error

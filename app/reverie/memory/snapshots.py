@@ -12,7 +12,7 @@ Failure: raises `MendableError`. Callers that are about to destroy something mus
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from reverie.errors import StoreError, Unavailable, mendable_from_os
 from reverie.files.atomic import is_temporary
 from reverie.files.descent import everything_below
 from reverie.files.directory import Directory, SwappedError
+from reverie.files.there import is_directory, is_file, is_link, own_is_there
 from reverie.homes.base import Home
 from reverie.homes.scopes import COMPANIONS, ScopeRoot
 from reverie.memory.agent_writes import AgentWrites
@@ -85,8 +86,19 @@ _USAGE_FIELDS = [field.name for field in fields(Usage)]
 class Snapshots:
     """The history of one home, fed."""
 
-    def __init__(self, home: Home, history: History, usage: UsageLog, actors: ActorLog, clock: Clock) -> None:
+    def __init__(
+        self,
+        home: Home,
+        history: History,
+        usage: UsageLog,
+        actors: ActorLog,
+        clock: Clock,
+        *,
+        require_same: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`require_same` raises `Unavailable` once another home is in the place of this one."""
         self._clock = clock
+        self._require_same = require_same
         self._home = home
         self.history = history
         self._usage = usage
@@ -103,6 +115,7 @@ class Snapshots:
         dirty: Collection[Path] | None = None,
     ) -> str | None:
         """Commit everything that changed (or what changed at `dirty`) as `actor`'s; None when nothing did."""
+        self._require_same()
         return self.history.snapshot(
             self._sources(self._home.roots()),
             actor=actor,
@@ -114,6 +127,7 @@ class Snapshots:
 
     def observe(self, *, source: str, dirty: Collection[Path] | None = None) -> None:
         """Commit what changed since the last snapshot, by whoever did it."""
+        self._require_same()
         subject = "Changes found by a scan" if dirty is None else "Changes seen"
         roots = self._home.roots()
         sharing = self._sharing(roots)
@@ -139,10 +153,13 @@ class Snapshots:
     ) -> str | None:
         """Commit one companion (below the home, or an absolute path) as it stands now; None where nothing
         changed."""
+        self._require_same()
         place = companion_place(self._home.root, self._home.root / path)
         head = self.history.head()
         known = set(self.history.files(head, place.key)) if head is not None else set()
-        names = [name for name in sorted(known | {place.rel}) if (place.directory / name).is_file()]
+        paths = {name: place.directory / name for name in sorted(known | {place.rel})}
+        # One that cannot be looked at must not read as deleted.
+        names = [name for name, file in paths.items() if own_is_there(file) and is_file(file)]
         # Before a change of ours, what is new there is whoever's the log and the transcripts say.
         sharing = self._sharing(self._home.roots(), place) if actor == OUTSIDE else None
         commit = self.history.snapshot(
@@ -178,7 +195,7 @@ class Snapshots:
         head = self.history.head()
         versions = {} if head is None else self.history.files(head, root.key)
         found = [rel]
-        if path.is_dir() and not path.is_symlink():
+        if is_directory(path) and not is_link(path):
             if unlisted := never_kept(path):
                 raise _not_kept(shown, f"{unlisted[0]} in it is hidden or a link, which the history lacks.")
             found = [f"{rel}/{each}" for each in _files_below(path)]

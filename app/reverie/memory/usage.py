@@ -121,11 +121,12 @@ class UsageLog:
     def problem(self) -> str:
         """Why no pins and no use are known although there is a sidecar; empty if it can be read."""
         try:
-            return self._sidecar.read().problem
+            problem = self._sidecar.read().problem
         except Unavailable as error:
             if not _is_closed(error):
                 raise
-            return str(error)
+            problem = str(error)
+        return f"Pins and use are not known. {problem}" if problem else ""
 
     def record_read(self, key: str) -> None:
         """Count one use."""

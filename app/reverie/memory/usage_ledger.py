@@ -19,6 +19,7 @@ from reverie.errors import mendable_from_os
 from reverie.files.atomic import temporary_name
 from reverie.files.directory import ensure_private
 from reverie.files.jsjson import parse_object, stringify
+from reverie.files.regular import read_regular
 from reverie.memory.usage_deltas import Delta, Ledger
 from reverie.memory.usage_entries import spelt, usage_of
 
@@ -32,7 +33,7 @@ class LedgerFile:
     def read(self) -> Ledger:
         """The ledger; an empty one if there is none that can be understood."""
         try:
-            return _ledger_from(parse_object(self._path.read_bytes()))
+            return _ledger_from(parse_object(read_regular(self._path)))
         except (FileNotFoundError, ValueError):
             return Ledger()
         except OSError as error:

@@ -10,13 +10,14 @@ lock, companions, records, trace dumps, recorded failures and the doctor's fixes
 they begin, so that they stand down before they think. A test opens every path and fails on a write below a
 home that is refused.
 
-Threading: any thread but the GUI's; nothing is cached. Failure: `ReadOnlyStore`, before anything changed.
+Threading: any thread but the GUI's; nothing is cached. Failure: `ReadOnlyStore`, or `Unavailable` where
+another home was put in the place of this one; before anything changed.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,18 @@ class ReadOnlyStore(StoreError):
 class WriteGuard:
     """Which stores of one home may be written. `file` keeps what a person has permitted."""
 
-    def __init__(self, home: Home, file: Path, *, lock_dir: Path, clock: Clock) -> None:
+    def __init__(
+        self,
+        home: Home,
+        file: Path,
+        *,
+        lock_dir: Path,
+        clock: Clock,
+        require_same: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`require_same` raises `Unavailable` once another home is in the place of this one."""
         self._home = home
+        self._require_same = require_same
         self._file = file
         self._sidecar = Sidecar(file, lock_dir=lock_dir, clock=clock)
         self.lock_dir = lock_dir
@@ -76,13 +87,17 @@ class WriteGuard:
         return tuple((each, _covers(permitted, each)) for each in reported)
 
     def require(self, root: ScopeRoot | None = None) -> None:
-        """Raises `ReadOnlyStore` where `root` (the home's own files without one) is read-only."""
+        """Raises `ReadOnlyStore` where `root` (the home's own files without one) is read-only, `Unavailable`
+        where it is of another home by now."""
+        self._require_same()
         refusal = self.refusal(root)
         if refusal is not None:
             raise ReadOnlyStore(refusal)
 
     def require_context(self, context: ScopeContext) -> None:
-        """Raises `ReadOnlyStore` where a run in this context may not begin (`refusal_of`)."""
+        """Raises `ReadOnlyStore` where a run in this context may not begin (`refusal_of`),
+        `Unavailable` where it is another home by now."""
+        self._require_same()
         refusal = self.refusal_of(context)
         if refusal is not None:
             raise ReadOnlyStore(refusal)

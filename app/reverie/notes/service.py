@@ -374,7 +374,6 @@ class NotesService:
             workspace_id=session_id or None,
             run_id=run_id,
             details=details,
-            or_log=True,
         )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from reverie.errors import Busy, MendableError, Unavailable
 from reverie.files.directory import ensure_private
 from reverie.files.sqlite import is_busy, why
+from reverie.files.there import own_is_there
 
 _BUSY_TIMEOUT_S = 5.0
 _SCHEMA = """
@@ -87,7 +88,7 @@ class ExtractState:
 
     def rows(self) -> Mapping[str, TraceRow]:
         """Every extracted thread, by its id."""
-        if not self._database.exists():
+        if not own_is_there(self._database):
             return {}
         with self._connected(create=False) as connection:
             found = connection.execute(
@@ -97,7 +98,7 @@ class ExtractState:
 
     def directories(self) -> Mapping[str, DirectoryRow]:
         """Every directory that was touched, by its bucket."""
-        if not self._database.exists():
+        if not own_is_there(self._database):
             return {}
         with self._connected(create=False) as connection:
             found = connection.execute(
@@ -107,7 +108,7 @@ class ExtractState:
 
     def failures(self) -> Mapping[str, int]:
         """Threads whose extraction failed last, and when (UTC ms) their rollout had last changed then."""
-        if not self._database.exists():
+        if not own_is_there(self._database):
             return {}
         with self._connected(create=False) as connection:
             return dict(connection.execute("SELECT thread_id, source_updated_at FROM failures"))
@@ -146,7 +147,7 @@ class ExtractState:
 
     def fingerprint(self, bucket: str) -> str:
         """What the last consolidation of a directory left, as it was given; empty for none."""
-        if not self._database.exists():
+        if not own_is_there(self._database):
             return ""
         with self._connected(create=False) as connection:
             found = connection.execute("SELECT fingerprint FROM consolidations WHERE bucket = ?", (bucket,))
@@ -201,5 +202,6 @@ def _in_words(error: sqlite3.Error, database: Path) -> MendableError:
         error,
         f"SQLite says about {database}: {error}.",
         "Check the disk. If it stays, delete that file: it holds no memories.",
+        database,
     )
     return Unavailable("The list of extracted threads cannot be used.", cause=cause, next_step=next_step)

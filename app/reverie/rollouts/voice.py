@@ -105,5 +105,4 @@ class Voice:
             workspace_id=None,
             run_id=run_id,
             details=details,
-            or_log=True,
         )

@@ -4,13 +4,19 @@ A gate is an event of one workspace. An unchanged gate is one entry with a count
 speak in between: saying the same thing again appends only a short `again` line, which reading folds into the
 entry. Texts are redacted. Damaged lines are skipped and counted, never fatal.
 
-Threading: any thread and process; one lock per file. Failure: `Unavailable`.
+Whatever lies in the log's place (a folder, a pipe, a device) neither holds up nor stops who wants to say
+something: `add` never raises, and the first sentence that is lost is a warning in the log of the program.
+
+Threading: any thread and process; one lock per file. Failure: `read` raises `Unavailable`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,6 +28,7 @@ from reverie.clock import Clock
 from reverie.errors import MendableError, mendable_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.lock import file_lock
+from reverie.files.regular import open_regular
 from reverie.text.redact import redact, redacted
 
 _ROTATE_BYTES = 4 * 1024 * 1024
@@ -65,6 +72,7 @@ class Activity:
         self._file = file
         self._lock_dir = lock_dir
         self._clock = clock
+        self._warned = False
         self.damaged_lines = 0
 
     def add(
@@ -77,10 +85,9 @@ class Activity:
         workspace_id: str | None,
         run_id: str | None = None,
         details: Mapping[str, Any] = _NO_DETAILS,
-        or_log: bool = False,
     ) -> None:
-        """Append one decision; the same one as the last of its gate only raises that one's counter. `or_log`:
-        what goes on also where it cannot be written down, which is a line in the log then."""
+        """Append one decision; the same one as the last of its gate only raises that one's counter. Never
+        raises: what is told of goes on, or is done."""
         entry = {
             "at": self._clock(),
             "event": event,
@@ -94,9 +101,8 @@ class Activity:
         try:
             self._write(entry)
         except MendableError as error:
-            if not or_log:
-                raise
-            _log.info("Activity was not written: %s", error)
+            _log.log(logging.INFO if self._warned else logging.WARNING, "Activity was not written: %s", error)
+            self._warned = True
 
     def read(self, limit: int = 1000) -> tuple[ActivityEntry, ...]:
         """At most `limit` entries, newest first, the rotated file included. `damaged_lines` then counts those
@@ -140,7 +146,7 @@ class Activity:
 
     def _last_of(self, gate: Gate) -> dict[str, Any] | None:
         """The newest full entry of a gate within reach of the end of the file."""
-        for line in reversed(_bytes(self._file, tail=_TAIL_BYTES).splitlines()):
+        for line in reversed(_tail(self._file).splitlines()):
             item = _parsed(line)
             if item is not None and "again" not in item and _gate(item) == gate:
                 return item
@@ -148,12 +154,16 @@ class Activity:
 
     def _append(self, line: str) -> None:
         try:
-            if self._file.exists() and self._file.stat().st_size > _ROTATE_BYTES:
-                self._file.replace(self._rotated)
-            with self._file.open("ab") as file:
+            with contextlib.suppress(FileNotFoundError):
+                status = self._file.stat()
+                if stat.S_ISREG(status.st_mode) and status.st_size > _ROTATE_BYTES:
+                    self._file.replace(self._rotated)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+            with os.fdopen(open_regular(self._file, flags, mode=0o600), "r+b", buffering=0) as file:
                 # A half line that a kill left must not swallow this one.
-                if file.tell() and not _bytes(self._file, tail=1).endswith(b"\n"):
-                    file.write(b"\n")
+                if file.seek(0, os.SEEK_END):
+                    file.seek(-1, os.SEEK_END)
+                    line = line if file.read(1) == b"\n" else "\n" + line
                 file.write(line.encode())
         except OSError as error:
             raise mendable_from_os(error, "The Activity log was not written.") from error
@@ -203,7 +213,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 def _lines_backwards(file: Path) -> Iterator[bytes]:
     """The lines of a file from the last to the first, without holding more than a block of it."""
     try:
-        with file.open("rb") as opened:
+        with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as opened:
             end, rest = opened.seek(0, 2), b""
             while end:
                 start = max(0, end - _BLOCK_BYTES)
@@ -219,13 +229,11 @@ def _lines_backwards(file: Path) -> Iterator[bytes]:
         raise mendable_from_os(error, "The Activity log was not read.") from error
 
 
-def _bytes(file: Path, *, tail: int | None = None) -> bytes:
+def _tail(file: Path) -> bytes:
     try:
-        with file.open("rb") as opened:
-            if tail is not None:
-                opened.seek(0, 2)
-                opened.seek(max(0, opened.tell() - tail))
-            return opened.read()
+        with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as opened:
+            opened.seek(max(0, opened.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            return opened.read(_TAIL_BYTES)
     except FileNotFoundError:
         return b""
     except OSError as error:

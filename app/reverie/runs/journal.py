@@ -21,6 +21,7 @@ from typing import Any
 from reverie.errors import StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
+from reverie.files.regular import read_regular
 from reverie.homes.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import Usage
@@ -93,7 +94,7 @@ class Images:
         name = hashlib.sha256(data).hexdigest()
         path = ensure_private(self._directory) / name
         try:
-            kept = path.read_bytes() == data  # one that was damaged meanwhile is made anew
+            kept = read_regular(path) == data  # one that was damaged meanwhile is made anew
         except OSError:
             kept = False
         if not kept:
@@ -105,7 +106,7 @@ class Images:
         if name is None:
             return None
         try:
-            data = (self._directory / name).read_bytes()
+            data = read_regular(self._directory / name)
         except FileNotFoundError:
             raise _damaged("The run's copy of a file is gone.") from None
         except OSError as error:
@@ -124,7 +125,7 @@ def save_journal(run_directory: Path, journal: Journal) -> None:
 def load_journal(run_directory: Path) -> Journal | None:
     """The journal, None where the run never came to write one (so nothing was changed)."""
     try:
-        data = (run_directory / "journal.json").read_bytes()
+        data = read_regular(run_directory / "journal.json")
     except FileNotFoundError:
         return None
     except OSError as error:

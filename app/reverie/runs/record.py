@@ -27,6 +27,7 @@ from typing import Any, Literal, get_args
 from reverie.errors import MendableError, StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private
+from reverie.files.regular import read_regular
 
 _log = logging.getLogger("reverie.runs")
 
@@ -166,7 +167,7 @@ class RunStore:
         """One record. Raises `StoreError` where there is none, or it cannot be read."""
         path = self.directory_of(run_id) / "record.json"
         try:
-            return _parse(json.loads(path.read_bytes()))
+            return _parse(json.loads(read_regular(path)))
         except FileNotFoundError:
             raise StoreError(
                 f"There is no run {run_id}.", next_step="List the runs to find it.", reason="missing"
@@ -259,7 +260,7 @@ def not_applied(
 def _others_fields(path: Path) -> dict[str, Any]:
     """What a newer Reverie said in a record of the same profile and this one does not know: it stays."""
     try:
-        said = json.loads(path.read_bytes())
+        said = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
         return {}
     known = RunRecord.__dataclass_fields__

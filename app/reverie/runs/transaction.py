@@ -41,6 +41,7 @@ from reverie.files.containment import opened_below
 from reverie.files.directory import SwappedError
 from reverie.files.lock import held_lock
 from reverie.files.protection import refuse_write_protected
+from reverie.files.there import own_is_there
 from reverie.homes.scopes import COMPANIONS, ScopeRoot
 from reverie.memory.paths import is_hidden, memory_path
 from reverie.memory.record_files import RecordFiles
@@ -270,7 +271,7 @@ class Transaction:
             return self._recover(journal, committed)
 
     def _recover(self, journal: Journal, committed: Callable[[Journal], bool]) -> Recovered:
-        if (self._directory / "applied").exists() or (journal.coverage is not None and committed(journal)):
+        if own_is_there(self._directory / "applied") or (journal.coverage is not None and committed(journal)):
             return Recovered(True)
         self.require_writable(journal)
         with self._locked(self._roots(journal.intents)):  # the agent at work is no file out of reach

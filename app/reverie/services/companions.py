@@ -12,14 +12,16 @@ Threading: blocks on disk; not for the GUI thread. Failure: `MendableError`, not
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reverie.errors import Conflict, StoreError, Unavailable
+from reverie.errors import Conflict, StoreError, Unavailable, mendable_from_os
 from reverie.files.lock import file_lock
 from reverie.files.protection import is_write_protected, write_protected
 from reverie.files.rooted import RootedDirectory
+from reverie.files.there import is_link
 from reverie.files.watch_plan import WatchTarget
 from reverie.homes.listing import Companion
 from reverie.homes.scopes import ScopeContext
@@ -30,6 +32,9 @@ from reverie.services.parts import HomeParts
 from reverie.services.texts import file_text
 from reverie.services.views import FileText, HandChange, Undo, UndoFile
 
+_MOST_BYTES = 8 << 20
+_TOO_LARGE = f"This file is larger than {_MOST_BYTES >> 20} MiB; its beginning is shown read-only."
+
 
 class CompanionFiles:
     """The companions of one home."""
@@ -38,15 +43,18 @@ class CompanionFiles:
         self._parts = parts
 
     def read(self, companion: Companion) -> FileText:
-        """The file's text; a companion that does not exist yet, or is never opened, reads as empty."""
+        """The text of the file, of a very large one the beginning; a companion that does not exist yet, or is
+        never opened, reads as empty."""
         if companion.unopened:
             text = file_text(companion.label, b"", mtime_ns=0, cap=None)
             return replace(text, read_only=companion.unopened, note=companion.note)
         files, rel = self._place(companion)
         entry = files.entry(rel)
-        data = b"" if entry is None else files.read(rel)
+        data = b"" if entry is None else files.read(rel, limit=_MOST_BYTES)
         mtime_ns = 0 if entry is None else entry.mtime_ns
         text = file_text(companion.label, data, mtime_ns=mtime_ns, cap=None)
+        if entry is not None and entry.size > _MOST_BYTES:
+            return replace(text, size=entry.size, read_only=_TOO_LARGE, note=companion.note)
         refusal = None if companion.read_only else self._parts.write_guard.refusal()
         if refusal is not None:
             return replace(text, read_only=str(ReadOnlyStore(refusal)), refusal=refusal)
@@ -124,6 +132,9 @@ class CompanionFiles:
             raise StoreError(f"{companion.label} was not written.", cause=refused, reason="read-only")
         self._parts.write_guard.require()
         files, rel = self._place(companion)
+        entry = files.entry(rel)
+        if entry is not None and entry.size > _MOST_BYTES:
+            raise StoreError(f"{companion.label} was not written.", cause=_TOO_LARGE, reason="too-large")
 
         def compare(current: bytes | None) -> None:
             # Bytes that are no valid text have another hash than what is shown of them, and so stay.
@@ -142,24 +153,32 @@ class CompanionFiles:
         return commit
 
     @staticmethod
+    def _require_directory(companion: Companion, directory: Path) -> None:
+        """A save would make it, and nobody asked for a directory in a project."""
+        title = f"{companion.label} cannot be reached."
+        try:
+            if stat.S_ISDIR(directory.stat().st_mode):
+                return
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            raise mendable_from_os(error, title) from error
+        raise Unavailable(title, cause=f"{directory} is not there.", next_step="Bring it back, or make it.")
+
+    @staticmethod
     def _kept(companion: Companion) -> Path:
         return kept_file(companion.path)
 
     def _place(self, companion: Companion) -> tuple[RootedDirectory, str]:
         place = companion_place(self._parts.home.root, companion.path)
-        if place.directory != self._parts.home.root and not place.directory.is_dir():
-            # A save would make it, and nobody asked for a directory in a project.
-            raise Unavailable(
-                f"{companion.label} cannot be reached.",
-                cause=f"{place.directory} is not there.",
-                next_step="Bring it back, or make it.",
-            )
+        if place.directory != self._parts.home.root:
+            self._require_directory(companion, place.directory)
         return RootedDirectory(place.directory), place.rel
 
 
 def kept_file(path: Path) -> Path:
     """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
-    if not path.is_symlink():
+    if not is_link(path):
         return path
     real = Path(os.path.realpath(path))
     return path.parent / real.relative_to(os.path.realpath(path.parent)) if _is_below(real, path) else path

@@ -28,6 +28,7 @@ from reverie.errors import MendableError, mendable_from_os
 from reverie.files.atomic import atomic_write, sweep_temporaries
 from reverie.files.directory import ensure_private
 from reverie.files.process import ProcessId, is_alive, this_process
+from reverie.files.regular import read_regular
 from reverie.homes.listing import Companion
 from reverie.homes.scopes import ProjectGap, ScopeContext
 from reverie.memory.paths import parse_memory_path
@@ -173,7 +174,7 @@ class DraftDesk:
 
     def _read(self, name: str) -> tuple[Draft, ProcessId] | None:
         try:
-            data = (self._directory / name).read_bytes()
+            data = read_regular(self._directory / name)
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -46,6 +46,8 @@ class DuplicateReport:
     groups: tuple[DuplicateGroup, ...]
     looked_at: int
     left_out: int
+    problem: str = ""
+    """Why no pins are known, so that none speak for a memory; empty where they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ class DuplicateDesk:
         """The groups in the scopes of `context`; None: in the whole home."""
         check = Patient(check).check
         notes, left_out = self._read(self._roots(context), progress, check)
-        return DuplicateReport(tuple(Finder(notes, progress, check).groups()), len(notes), left_out)
+        groups = tuple(Finder(notes, progress, check).groups())
+        return DuplicateReport(groups, len(notes), left_out, self._parts.usage.problem())
 
     def texts(self, files: Sequence[DuplicateFile]) -> tuple[str, ...]:
         """The texts as they are now. Raises `StoreError` if one is not what was looked at any more."""
@@ -140,7 +143,7 @@ class DuplicateDesk:
         self, roots: Sequence[ScopeRoot], progress: Callable[[Progress], None], check: Callable[[], None]
     ) -> tuple[list[ReadNote], int]:
         names = [(root, rel) for root in roots for rel in _names(root)]
-        usage, contexts = self._parts.usage.load(), Contexts(self._parts)
+        usage, contexts = self._parts.usage.load_for_showing(), Contexts(self._parts)
         notes: list[ReadNote] = []
         left_out = 0
         for number, (root, rel) in enumerate(names):

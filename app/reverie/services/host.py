@@ -6,8 +6,8 @@ meanwhile is one `Stint`. The window and `reverie watch` use the same host; it k
 Threading: every method from any thread but the GUI's (they block on disk for a moment); `start` and `stop`
 may be called again and again, and do nothing the second time. `on_status` is called on whatever thread a
 change comes from. `stop` returns within about two seconds.
-Failure: a lease database that cannot be used is told in the status and in Activity and tried again; nothing
-is raised.
+Failure: another home in the place of this one, or a lease database that cannot be used, is told in the status
+and in Activity and tried again; nothing is raised.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from reverie.services.parts import HomeParts
 _log = logging.getLogger("reverie.host")
 
 RETRY_S = 2.0
+_ANSWER_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ class Host:
         self._lock = threading.RLock()
         self._stint: Stint | None = None
         self._keeper: threading.Thread | None = None
+        self._looking: threading.Thread | None = None
+        self._replaced: MendableError | None = None
         self._stopping = threading.Event()
         self._status = HostStatus("stopped")
 
@@ -123,20 +126,40 @@ class Host:
         return stint is not None and stint.ready.wait(timeout_s)
 
     def _keep(self, stopping: threading.Event) -> None:
-        """Notice a lost lease, and one that is free again."""
+        """Notice a lost lease, one that is free again, and a home that was replaced."""
         while not stopping.wait(self._retry_s):
+            self._look()
             with self._lock:
                 if stopping.is_set():
                     return
                 if self._stint is not None and self._stint.lease.lost.is_set():
                     self._say("host.lost", "Another process took the background services over.", "warning")
                     self._end_stint()
+                if self._replaced is not None:
+                    self._end_stint()
                 if self._stint is None:
                     self._try_to_host()
+
+    def _look(self) -> None:
+        """Whether another home was put in the place of this one. On a thread of its own, because the disk may
+        hang and `stop` must not."""
+        if self._looking is None or not self._looking.is_alive():
+            self._looking = threading.Thread(target=self._compare, name="reverie-same-home", daemon=True)
+            self._looking.start()
+        self._looking.join(_ANSWER_S)
+
+    def _compare(self) -> None:
+        try:
+            self._parts.require_same_home()
+            self._replaced = None
+        except MendableError as error:
+            self._replaced = error if error.reason == "replaced" else None
 
     def _try_to_host(self) -> None:
         leases, name = self._parts.leases, host_lease_name(self._parts.home_id)
         try:
+            if self._replaced is not None:
+                raise self._replaced
             holder = leases.holder(name)
             if holder is not None:
                 self._view(holder)
@@ -185,5 +208,4 @@ class Host:
             text=text,
             home=str(self._parts.home.root),
             workspace_id=None,
-            or_log=True,
         )

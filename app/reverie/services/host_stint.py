@@ -347,7 +347,6 @@ class Stint:
             text=text,
             home=home,
             workspace_id=key or None,
-            or_log=True,
         )
 
 

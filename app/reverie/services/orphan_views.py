@@ -87,3 +87,5 @@ class MergePreview:
     scope: Scope
     project_path: str
     rows: tuple[MergeRow, ...] = field(default=())
+    problem: str = ""
+    """Why no pins are known, so that none follow; empty where they are."""

@@ -108,7 +108,8 @@ class OrphanDesk:
         pins = self._pins(store)
         # Everything that has its place already, before a free one is looked for.
         rows = [self._row(source, target, file, taken, pins) for file in files]
-        return MergePreview(store, target.scope, project_path, tuple(_with_beside(rows, taken, target.scope)))
+        placed = tuple(_with_beside(rows, taken, target.scope))
+        return MergePreview(store, target.scope, project_path, placed, problem=self._parts.usage.problem())
 
     def apply(self, preview: MergePreview, choices: Mapping[str, MergeChoice]) -> Undo:
         """Do what the preview shows; `choices` by `rel` for files that differ (else the first that there is).
@@ -281,7 +282,7 @@ class OrphanDesk:
                 root = home.scope_root(former, Scope.PROJECT)
         if root is None:
             return frozenset()
-        pinned = {key for key, usage in self._parts.usage.load().items() if usage.pinned}
+        pinned = {key for key, usage in self._parts.usage.load_for_showing().items() if usage.pinned}
         rels = (file.rel for file in self._files(store)[0])
         return frozenset(rel for rel in rels if home.usage_key(root, rel) in pinned)
 

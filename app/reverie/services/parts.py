@@ -53,12 +53,14 @@ _log = logging.getLogger("reverie.services")
 
 @dataclass(frozen=True, slots=True)
 class HomeKey:
-    """Which home: the agent's directory and Reverie's id for it; `adoptable`: known homes that may have been
-    moved there."""
+    """Which home: the agent's directory and Reverie's id for it."""
 
     home: Home
     home_id: str
     adoptable: tuple[KnownHome, ...] = ()
+    """Known homes that may have been moved there."""
+    require_same: Callable[[], None] = lambda: None
+    """Raises `Unavailable` once another home is in its place."""
 
 
 class HomeParts:
@@ -70,6 +72,7 @@ class HomeParts:
         self.home = key.home
         self.home_id = key.home_id
         self.adoptable = key.adoptable
+        self.require_same_home = key.require_same
         self.profile = profile
         self.clock = clock
         self._settings = settings
@@ -99,7 +102,13 @@ class HomeParts:
         from reverie.memory.write_guard import PERMISSIONS, WriteGuard
 
         file = self.profile.own_sidecars(self.home_id) / PERMISSIONS
-        return WriteGuard(self.home, file, lock_dir=self.profile.locks, clock=self.clock)
+        return WriteGuard(
+            self.home,
+            file,
+            lock_dir=self.profile.locks,
+            clock=self.clock,
+            require_same=self.require_same_home,
+        )
 
     @cached_property
     def usage(self) -> UsageLog:
@@ -140,13 +149,13 @@ class HomeParts:
             pack_after=self.settings.history.pack_after,
             notify=self._say_of_history,
         )
-        return Snapshots(self.home, history, self.usage, self.actors, self.clock)
+        return Snapshots(
+            self.home, history, self.usage, self.actors, self.clock, require_same=self.require_same_home
+        )
 
     def _say_of_history(self, sentence: str) -> None:
         home = str(self.home.root)
-        self.activity.add(
-            "history.damaged", level="warning", text=sentence, home=home, workspace_id=None, or_log=True
-        )
+        self.activity.add("history.damaged", level="warning", text=sentence, home=home, workspace_id=None)
 
     @cached_property
     def leases(self) -> Leases:

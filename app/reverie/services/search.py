@@ -371,6 +371,7 @@ class SearchDesk:
 def update_index(parts: HomeParts, dirty: Collection[Path] | None, watcher: Watcher) -> None:
     """Bring the rows of one home up to date: for changes at `dirty`, or all (None). Raises `UpdateStopped`,
     `MendableError`."""
+    parts.require_same_home()
     _index(parts).update(parts.home, parts.home_id, dirty=dirty, watcher=watcher)
 
 

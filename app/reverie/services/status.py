@@ -45,7 +45,7 @@ def status_view(parts: HomeParts, context: ScopeContext) -> StatusView:
 
 def _usage_problem(parts: HomeParts) -> tuple[str, ...]:
     problem = parts.usage.problem()
-    return (f"Pins and use are not known. {problem}",) if problem else ()
+    return (problem,) if problem else ()
 
 
 def run_view(result: RunResult) -> RunView:

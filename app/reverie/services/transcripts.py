@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reverie.errors import MendableError
+from reverie.files.there import is_there
 from reverie.homes.listing import Source
 from reverie.transcripts.paging import PagedTranscript
 
@@ -45,7 +46,7 @@ class TranscriptDesk:
             if source.id == workspace_id:
                 return source
         place = self._parts.home.session(workspace_id)
-        if place is None or not any((place.directory / name).exists() for name in place.files):
+        if place is None or not any(is_there(place.directory / name) for name in place.files):
             return None
         return Source(workspace_id, "session", place.directory)
 

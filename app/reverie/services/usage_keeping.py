@@ -36,7 +36,6 @@ def keep_usage(parts: HomeParts, *, patient: bool = False) -> Kept:
             f"Reverie keeps {changes} until it is restarted.",
             home=str(parts.home.root),
             workspace_id=None,
-            or_log=True,
         )
     return kept
 

@@ -66,7 +66,8 @@ class Workbench(Desks):
         return self.parts.home_id
 
     def contents(self) -> HomeInfo:
-        """What the home lists now. Raises `Unavailable` when it vanished."""
+        """What the home lists now. Raises `Unavailable` when it vanished or another one is in its place."""
+        self.parts.require_same_home()
         home = self.parts.home
         contents = home.contents()
         return HomeInfo(
@@ -100,6 +101,7 @@ class Workbench(Desks):
     ) -> MemoryView:
         """The three trees. With `previous` and `dirty` only what changed is read again; `names_only` is the
         quick first look, without descriptions, sizes and pins."""
+        self.parts.require_same_home()
         usage = {} if names_only else self.parts.usage.load_for_showing()
         known = previous.scopes if previous is not None and previous.context == context else {}
         scopes = {

@@ -28,6 +28,7 @@ import reverie.ui.plain_imports  # noqa: F401 - before the imports that it makes
 from reverie.clock import Clock, system_clock
 from reverie.errors import MendableError
 from reverie.files.look import MOST_LIMITS, ask_each
+from reverie.files.regular import open_regular
 from reverie.log_level import asked_by
 from reverie.profile import Profile
 from reverie.ui.crash import CrashReporter, RecentRecords
@@ -346,6 +347,8 @@ class Log:
         self._root.removeHandler(waiting)
         try:
             self._profile.ensure(self._profile.log_file.parent)
+            # The handler would wait for whoever reads a pipe in its place.
+            os.close(open_regular(self._profile.log_file, os.O_WRONLY | os.O_CREAT))
             file = logging.handlers.RotatingFileHandler(
                 self._profile.log_file, maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8"
             )
@@ -369,7 +372,9 @@ class Log:
 def faults_to(profile: Profile) -> Iterator[None]:
     """Where the interpreter itself writes when it is killed by a signal."""
     try:
-        file = (profile.ensure(profile.state / "logs") / "faults.log").open("a", encoding="utf-8")
+        place = profile.ensure(profile.state / "logs") / "faults.log"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        file = os.fdopen(open_regular(place, flags), "a", encoding="utf-8")
     except (OSError, MendableError) as error:
         log.warning("no file for faults: %s", error)
         yield

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.files.directory import ensure_private
+from reverie.files.regular import read_regular
 from reverie.profile import Profile
 
 MOST_FOLDERS = 2_000
@@ -58,8 +59,7 @@ def remembered_file(profile: Profile) -> Path:
 def read_remembered(profile: Profile) -> Remembered:
     """What the last window left; defaults where there is nothing that counts."""
     try:
-        with remembered_file(profile).open("rb") as file:
-            said: Any = json.loads(file.read(_LARGEST))
+        said: Any = json.loads(read_regular(remembered_file(profile), _LARGEST))
     except (OSError, ValueError, RecursionError):
         return Remembered()
     return _from(said) if isinstance(said, dict) else Remembered()

@@ -118,7 +118,6 @@ class Voice:
             workspace_id=workspace_id,
             run_id=run_id,
             details=details,
-            or_log=True,
         )
 
 

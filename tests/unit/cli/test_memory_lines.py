@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from helpers.ordinary_user import without_power
 from reverie.cli.memory_lines import LineClock, MemoryLines
 from reverie.compose import copy_demo_home, open_parts
+from reverie.errors import Unavailable
 from reverie.profile import Profile
+from reverie.services.duplicates import DuplicateDesk
 
 NOW = 1_800_000_000_000
 CREATE = json.dumps({"command": "create", "path": "/memories/workspace/new.md", "file_text": "x\n"})
@@ -51,3 +55,56 @@ def test_while_the_list_cannot_be_read_every_workspace_is_believed(tmp_path: Pat
     answer = answer_to(home, "0123456789", "/work/api" if named else None, tmp_path)
     assert answer["success"], answer
     assert (home / "sessions" / "0123456789" / "memory" / "new.md").is_file()
+
+
+def test_lines_are_refused_once_another_home_is_in_the_place_of_this_one(tmp_path: Path) -> None:
+    home = copy_demo_home(tmp_path)
+    clock, profile = LineClock(lambda: NOW), Profile.under(tmp_path / "profile")
+    parts = open_parts(home, profile, clock)
+    parts.snapshots.observe(source="test")
+    before = parts.snapshots.history.head()
+    lines = MemoryLines(parts, clock, workspace_id=None, project=None)
+    create = {"command": "create", "path": "/memories/global/new.md", "file_text": "x\n"}
+    read = {"command": "read", "path": "/memories/global/new.md"}
+
+    def asked() -> Iterator[str]:
+        home.rename(tmp_path / "away")
+        copy_demo_home(tmp_path)
+        yield json.dumps(create)
+        yield json.dumps(read)
+
+    for answer in lines.answer_all(asked()):
+        assert not answer["success"]
+        assert "Another home was put in the place" in str(answer["error"])
+    assert not (home / "memory/global/new.md").exists()
+    with pytest.raises(Unavailable, match="Another home was put in the place"):
+        parts.snapshots.observe(source="test")
+    with pytest.raises(Unavailable, match="Another home was put in the place"):
+        parts.store(parts.home.context(), actor="user").pin("/memories/global/new.md", True)
+    assert parts.snapshots.history.head() == before
+    assert open_parts(home, profile, clock).home_id != parts.home_id
+
+
+def test_the_index_goes_on_without_pins_and_warns_where_these_cannot_be_read(tmp_path: Path) -> None:
+    home = copy_demo_home(tmp_path)
+    clock = LineClock(lambda: NOW)
+    parts = open_parts(home, Profile.under(tmp_path / "profile"), clock)
+    lines = MemoryLines(parts, clock, workspace_id=None, project=None)
+    (home / "memory-meta.json").chmod(0)
+    answer = without_power(lambda: lines.answer('{"command": "index"}'))
+    assert answer["success"], answer
+    assert answer["entries"]
+    (warning,) = answer["warnings"]
+    assert warning.startswith("Pins and use are not known.")
+    assert "Permission is denied." in warning
+
+
+def test_duplicates_are_found_without_pins_and_that_is_said(tmp_path: Path) -> None:
+    home = copy_demo_home(tmp_path)
+    parts = open_parts(home, Profile.under(tmp_path / "profile"), lambda: NOW)
+    known = DuplicateDesk(parts).find(None)
+    (home / "memory-meta.json").chmod(0)
+    report = without_power(lambda: DuplicateDesk(parts).find(None))
+    assert (report.looked_at, report.left_out) == (known.looked_at, known.left_out)
+    assert known.problem == ""
+    assert report.problem.startswith("Pins and use are not known. ")

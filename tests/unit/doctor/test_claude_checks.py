@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.claude_home import NOW_S, ClaudeHomeMaker, topic
+from helpers.ordinary_user import without_power
 from helpers.samples import snapshot
 from reverie.doctor.claude_checks import CLAUDE_CHECKS, look
 from reverie.doctor.findings import Finding
@@ -75,6 +76,27 @@ def test_the_lock_is_told_in_words(
     found = findings(maker, shop)["claude-lock"]
     assert found.state == state
     assert found.evidence.endswith(words)
+
+
+def test_a_folder_that_cannot_be_looked_into_is_named_and_its_lines_are_not_called_dangling(
+    maker: ClaudeHomeMaker,
+) -> None:
+    shop = maker.repository("shop")
+    maker.session(shop, 1)
+    files = {"MEMORY.md": "- [A](a.md)\n- [B](sub/b.md)\n", "a.md": "x", "sub/b.md": "x"}
+    closed = maker.memory(shop, files) / "sub"
+    closed.chmod(0)
+    try:
+        facts = without_power(lambda: look(maker.home(), maker.home().context(project_path=str(shop))))
+        lines = without_power(lambda: maker.home().agent_status(maker.home().context(project_path=str(shop))))
+    finally:
+        closed.chmod(0o700)
+    assert facts is not None
+    found = CLAUDE_CHECKS[0](facts, NOW_S * 1000)
+    assert found.state == "warn"
+    assert "Not looked into: sub (Permission denied)." in found.evidence
+    assert "without a file" not in found.evidence
+    assert any("Not looked into" in line.text for line in lines)
 
 
 def test_without_a_project_and_for_other_agents_nothing_is_said(maker: ClaudeHomeMaker) -> None:

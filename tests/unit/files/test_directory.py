@@ -141,13 +141,16 @@ def test_remove_tree_leaves_what_symlinks_point_to(opened: Directory, tmp_path: 
     assert (tmp_path / "kept" / "file").exists()
 
 
-def test_a_private_directory_is_made_with_0700_and_an_open_one_is_closed(tmp_path: Path) -> None:
+def test_a_private_directory_is_made_with_0700_and_one_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     ensure_private(tmp_path / "state" / "locks")
     assert (tmp_path / "state" / "locks").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
-    (tmp_path / "open").mkdir(mode=0o755)
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o755)
+    ensure_private(tmp_path / "open" / "locks")
     ensure_private(tmp_path / "open")
-    assert (tmp_path / "open").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "open").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "open" / "locks").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_file_in_the_place_of_a_private_directory_is_an_error_with_words(tmp_path: Path) -> None:

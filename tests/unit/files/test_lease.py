@@ -113,7 +113,6 @@ def test_an_empty_database_has_no_holders(database: Path) -> None:
 
 
 def test_the_directory_is_private(database: Path) -> None:
-    database.parent.mkdir(mode=0o755)
     Leases(database).acquire("dream", purpose="x").release()
     assert database.parent.stat().st_mode & 0o777 == 0o700
 

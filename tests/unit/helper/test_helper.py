@@ -20,7 +20,7 @@ from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.errors import Ambiguous, Conflict, MendableError, StoreError
+from reverie.errors import Ambiguous, Conflict, MendableError, StoreError, Unavailable
 from reverie.files.coalesce import Changes
 from reverie.files.process import is_ours
 from reverie.helper import process, serve
@@ -325,3 +325,21 @@ def test_a_helper_that_cannot_even_be_killed_holds_nobody_up(expect_log: Callabl
     helper._process = Unkillable()  # type: ignore[assignment]
     helper.stop()
     assert helper.pid is None
+
+
+def test_of_two_homes_at_one_path_each_is_worked_on_under_its_own_id(tmp_path: Path, helper: Helper) -> None:
+    home, profile = copy_sample("mux-home", tmp_path), Profile.under(tmp_path / "profile")
+    first = HelpedWorkbench(open_parts(home, profile, system_clock), helper)
+    first.start_history()
+    before = first.parts.snapshots.history.head()
+    home.rename(tmp_path / "away")
+    copy_sample("mux-home", tmp_path)
+    (home / "memory/global/other.md").write_text("of another home\n")
+    with pytest.raises(Unavailable, match="Another home was put in the place"):
+        first.observe(Changes(frozenset(), rescan=True, events=0, reasons=("a test",)))
+    second = HelpedWorkbench(open_parts(home, profile, system_clock), helper)
+    second.start_history()
+    assert first.parts.snapshots.history.head() == before
+    head = second.parts.snapshots.history.head()
+    assert head is not None
+    assert "other.md" in second.parts.snapshots.history.files(head, "global")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.claude_home import ClaudeHomeMaker, write
+from helpers.ordinary_user import without_power
 from reverie.homes.claude_companions import companions
 from reverie.homes.claude_text import imports_in
 from reverie.homes.listing import Companion
@@ -81,6 +82,26 @@ def test_every_instruction_file_stands_in_load_order_once(maker: ClaudeHomeMaker
     assert "front matter" in notes["rules/a/c.md"]
     assert "repository" in notes[".claude/CLAUDE.md"]
     assert len({(each.scope, each.label) for each in companions}) == len(companions)
+
+
+@pytest.mark.parametrize("folder", ["agent-memory/reviewer", "rules/team"])
+def test_a_folder_of_instructions_that_cannot_be_looked_into_is_named_beside_its_neighbours(
+    maker: ClaudeHomeMaker, folder: str
+) -> None:
+    project = maker.repository("work/shop")
+    write(project / "CLAUDE.md", "")
+    for rel in ("agent-memory/reviewer/a.md", "agent-memory/writer/b.md", "rules/team/c.md", "rules/d.md"):
+        write(project / ".claude" / rel, "")
+    closed = project / ".claude" / folder
+    closed.chmod(0)
+    try:
+        companions = without_power(lambda: found(maker, project))
+    finally:
+        closed.chmod(0o700)
+    (named,) = [each for each in companions if each.path == closed]
+    assert named.unopened == "This folder cannot be looked into: Permission denied."
+    labels = {each.label for each in companions}
+    assert {".claude/agent-memory/writer/b.md", ".claude/rules/d.md"} <= labels
 
 
 def test_without_a_project_the_users_own_files_count_and_the_first_is_offered(maker: ClaudeHomeMaker) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from reverie.clock import fixed_clock
 from reverie.errors import StoreError, Unavailable
-from reverie.homes.identity import HomeRegistry
+from reverie.homes.identity import HomeRegistry, OpenedHome
 
 NOW = 1_787_000_000_000
 
@@ -204,7 +204,7 @@ def test_a_process_that_was_a_moment_faster_decides_the_id(
 _IDENTIFY = """
 import sys
 from pathlib import Path
-from reverie.homes.identity import HomeRegistry
+from reverie.homes.identity import HomeRegistry, OpenedHome
 profile, root = map(Path, sys.argv[1:])
 registry = HomeRegistry(profile / "homes.json", lock_dir=profile / "locks", clock=lambda: 0)
 sys.stdin.readline()
@@ -228,3 +228,55 @@ def test_processes_that_meet_a_home_at_the_same_time_agree_on_its_id(root: Path,
         other.stdin.flush()
     ids = {other.communicate(timeout=60)[0].strip() for other in others}
     assert ids == {open_registry(tmp_path).identify(root, kind="mux").id}
+
+
+def opened(registry: HomeRegistry, root: Path) -> OpenedHome:
+    return OpenedHome(registry, registry.identify(root, kind="mux"), root, kind="mux")
+
+
+def test_a_home_that_stays_where_it_is_stays_the_same(registry: HomeRegistry, root: Path) -> None:
+    home = opened(registry, root)
+    (root / "config.json").write_text('{"changed": true}')
+    registry.identify(make(root.with_name("another")), kind="mux")
+    home.require()
+
+
+def test_another_home_in_its_place_is_told_and_the_first_one_come_back_is_it_again(
+    registry: HomeRegistry, root: Path, tmp_path: Path
+) -> None:
+    home = opened(registry, root)
+    root.rename(tmp_path / "away")
+    with pytest.raises(Unavailable, match="is not there now"):
+        home.require()
+    make(root)
+    with pytest.raises(Unavailable, match="Another home was put in the place") as caught:
+        home.require()
+    assert caught.value.reason == "replaced"
+    shutil.rmtree(root)
+    (tmp_path / "away").rename(root)
+    home.require()
+
+
+def test_a_link_that_leads_to_another_home_by_now_is_told(
+    registry: HomeRegistry, root: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(root)
+    home = OpenedHome(registry, registry.identify(link, kind="mux"), link, kind="mux")
+    home.require()
+    link.unlink()
+    link.symlink_to(make(tmp_path / "other"))
+    with pytest.raises(Unavailable, match="Another home was put in the place"):
+        home.require()
+
+
+def test_a_home_that_was_adopted_meanwhile_is_told_to_have_another_id(
+    registry: HomeRegistry, root: Path, tmp_path: Path
+) -> None:
+    old = registry.identify(root, kind="mux")
+    moved = root.rename(tmp_path / "moved")
+    home = opened(registry, moved)
+    home.require()
+    open_registry(tmp_path).adopt(moved, old.id)
+    with pytest.raises(Unavailable, match="taken over the history of another one"):
+        home.require()

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.benches import Time
+from helpers.expect_log import ExpectLog
 from helpers.profiles import examples
+from reverie.errors import Unavailable
 from reverie.runs import activity
 from reverie.runs.activity import Activity
 
@@ -130,6 +134,29 @@ def test_the_newest_are_those_of_the_whole_log_whatever_is_read_of_it(
         told.append((gate, text, last[2] + 1 if last[1] == text else 1))
     found = [(entry.workspace_id, entry.text, entry.times) for entry in log.read(limit)]
     assert found == told[::-1][:limit]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+def test_whatever_lies_in_place_of_the_log_neither_holds_up_nor_stops_who_speaks(
+    tmp_path: Path, kind: str, expect_log: ExpectLog
+) -> None:
+    log, file = a_log(tmp_path), tmp_path / "activity/h.jsonl"
+    file.parent.mkdir()
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("/dev/zero")
+    expect_log("Activity was not written: .* Move it away", count=1)
+    say(log, "one")
+    say(log, "two")
+    with pytest.raises(Unavailable, match="Move it away"):
+        log.read()
+    file.rmdir() if kind == "folder" else file.unlink()
+    say(log, "three")
+    assert [entry.text for entry in log.read()] == ["three"]
 
 
 def test_reading_creates_nothing(tmp_path: Path) -> None:

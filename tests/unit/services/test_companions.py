@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import stat
 from pathlib import Path
@@ -12,8 +13,9 @@ import pytest
 from helpers.benches import Time
 from helpers.claude_home import ClaudeHomeMaker, write
 from helpers.opened_files import opened_files
+from helpers.ordinary_user import without_power
 from reverie.compose import open_parts
-from reverie.errors import Conflict, MendableError, Unavailable
+from reverie.errors import Conflict, MendableError, StoreError, Unavailable
 from reverie.homes.listing import Companion
 from reverie.homes.scopes import COMPANIONS
 from reverie.memory.companion_places import companion_place, is_of_companions
@@ -247,3 +249,28 @@ def test_an_index_of_an_earlier_version_that_holds_credentials_is_removed(
     assert desk.search("starfish").hits
     left = [path for path in index.parent.rglob("*") if path.is_file() and b"jellyfish" in path.read_bytes()]
     assert left == []
+
+
+def test_a_very_large_file_is_shown_from_its_beginning_and_never_written(
+    parts: HomeParts, project: Path
+) -> None:
+    path = write(project / "CLAUDE.md", "Beginning.\n")
+    os.truncate(path, 5 << 30)
+    files, one = CompanionFiles(parts), companion(parts, project, path)
+    text = files.read(one)
+    assert text.content.startswith("Beginning.")
+    assert (len(text.content), text.size) == (8 << 20, 5 << 30)
+    assert text.read_only == "This file is larger than 8 MiB; its beginning is shown read-only."
+    with pytest.raises(StoreError, match="larger than 8 MiB"):
+        files.save(one, "less\n", text.sha256)
+    assert path.stat().st_size == 5 << 30
+
+
+def test_a_project_that_may_not_be_entered_is_not_said_to_be_gone(parts: HomeParts, project: Path) -> None:
+    one = companion(parts, project, write(project / "CLAUDE.md", "Ours.\n"))
+    project.parent.chmod(0)
+    try:
+        with pytest.raises(Unavailable, match="Permission is denied"):
+            without_power(lambda: CompanionFiles(parts).read(one))
+    finally:
+        project.parent.chmod(0o755)

@@ -13,8 +13,10 @@ from helpers.benches import NOW, again, sample_parts
 from helpers.expect_log import ExpectLog
 from helpers.turns import append_rows, chat_row, say_turns
 from helpers.watching import wait_until
+from reverie.compose import copy_demo_home, open_parts
 from reverie.errors import StoreError
 from reverie.files.coalesce import Changes
+from reverie.profile import Profile
 from reverie.services.host import Host, HostStatus, host_lease_name
 from reverie.services.host_stint import HostServices
 from reverie.services.parts import HomeParts
@@ -281,3 +283,20 @@ def test_settings_that_change_count_at_the_next_turn(host: Host, parts: HomePart
     parts.profile.config.mkdir(parents=True, exist_ok=True)
     parts.profile.settings_file.write_text("[system1]\nenabled = true\n")
     wait_until(lambda: parts.settings.system1.enabled, "the settings to be read again")
+
+
+def test_a_home_that_was_replaced_is_left_alone_until_it_is_back(tmp_path: Path, recorder: Recorder) -> None:
+    home = copy_demo_home(tmp_path)
+    parts = open_parts(home, Profile.under(tmp_path / "profile"), lambda: NOW)
+    host = Host(parts, services=recorder, retry_s=0.02)
+    try:
+        started(host)
+        home.rename(tmp_path / "away")
+        other = copy_demo_home(tmp_path)
+        wait_until(lambda: host.status.state == "waiting", "the other home to be noticed")
+        assert "Another home was put in the place" in host.status.message
+        other.rename(tmp_path / "other")
+        (tmp_path / "away").rename(home)
+        wait_until(lambda: host.status.state == "hosting", "the first home to be hosted again")
+    finally:
+        host.stop()

@@ -11,6 +11,7 @@ import pytest
 
 from helpers.benches import Time, again, contents, sample_parts
 from helpers.lost_homes import NOTE, LostHome
+from helpers.ordinary_user import without_power
 from reverie.errors import Conflict, StoreError
 from reverie.homes.listing import LostStore
 from reverie.homes.scopes import Scope
@@ -335,6 +336,22 @@ def test_pins_follow_by_the_records_of_the_former_project(
     usage = parts.usage.load()
     assert usage[f"project:{project}:a.md"].pinned
     assert not usage[f"project:{project}:b.md"].pinned
+
+
+def test_a_merge_is_prepared_without_pins_where_these_cannot_be_read_and_says_so(
+    desk: OrphanDesk, lost: LostHome
+) -> None:
+    project = lost.repository("live")
+    lost.list(project)
+    lost.store("/gone/app", a="a\n")
+    store = only(desk).store
+    assert desk.preview(store, str(project)).problem == ""
+    sidecar = lost.root / "memory-meta.json"
+    sidecar.write_text("{}")
+    sidecar.chmod(0)
+    preview = without_power(lambda: desk.preview(store, str(project)))
+    assert states(preview) == {"a.md": "create"}
+    assert preview.problem.startswith("Pins and use are not known. ")
 
 
 def test_loose_notes_of_the_first_layout_go_to_global_memory(desk: OrphanDesk, lost: LostHome) -> None:

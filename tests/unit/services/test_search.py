@@ -282,6 +282,7 @@ def test_searching_writes_nothing_into_a_home_and_counts_as_no_use(parts: HomePa
 
 def test_the_index_is_private(desk: SearchDesk, parts: HomeParts) -> None:
     assert parts.profile.search_index.parent.stat().st_mode & 0o777 == 0o700
+    assert parts.profile.search_index.stat().st_mode & 0o777 == 0o600
 
 
 def test_files_beyond_caps_and_without_valid_text_are_found(desk: SearchDesk, parts: HomeParts) -> None:

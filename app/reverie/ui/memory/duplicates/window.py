@@ -241,7 +241,8 @@ class DuplicatesWindow(SideWindow):
             box.blockSignals(False)
             box.follow()
         self.merge.setEnabled(group is not None)
-        self.facts.say(_facts(group) if group is not None else "")
+        problem = visible(self._report.problem) if self._report is not None else ""
+        self.facts.say(" ".join(filter(None, (_facts(group), problem))) if group is not None else "")
         self._compare()
 
     @Slot()

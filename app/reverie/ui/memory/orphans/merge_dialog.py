@@ -64,6 +64,9 @@ class MergeDialog(QDialog):
         self.list.setAccessibleName(self.tr("Files of the orphaned store"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.explained = WrapLabel()
+        self.problem = WrapLabel(visible(preview.problem))
+        if not preview.problem:
+            self.problem.hide()
         self.message = MessageBar(icons, "merge-message", closable=False)
         self.diff = DiffView()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
@@ -84,7 +87,8 @@ class MergeDialog(QDialog):
     def _lay_out(self) -> None:
         right = pane(self.explained, *self.radios.values(), self.diff, grows=self.diff, gap=GAP)
         self.splitter = Panes(self.list, right, beside_from=_SIDE_BY_SIDE, sizes=(300, 620))
-        column(self, self.title, self.counts, self.message, self.splitter, self.buttons, grows=self.splitter)
+        above = (self.title, self.counts, self.problem, self.message)
+        column(self, *above, self.splitter, self.buttons, grows=self.splitter)
 
     @property
     def row(self) -> MergeRow | None:

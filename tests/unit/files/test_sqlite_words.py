@@ -1,0 +1,70 @@
+"""What is said of a database that could not be used fits what keeps it from being used."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from helpers.ordinary_user import without_power
+from reverie.files.lease import Leases
+from reverie.files.sqlite import why
+
+GIVEN = ("SQLite says something.", "Check the disk.")
+
+
+def a_database(tmp_path: Path) -> Path:
+    path = tmp_path / "list.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (a)")
+    return path
+
+
+def refused(database: Path, mode: str) -> sqlite3.Error:
+    with (
+        contextlib.closing(sqlite3.connect(f"file:{database}?mode={mode}", uri=True)) as connection,
+        pytest.raises(sqlite3.OperationalError) as caught,
+    ):
+        connection.execute("INSERT INTO t VALUES (1)")
+    return caught.value
+
+
+def test_a_file_that_is_read_only_by_its_modes_is_said_to_be_and_to_be_mended_there(tmp_path: Path) -> None:
+    database = a_database(tmp_path)
+    database.chmod(0o444)
+    cause, next_step = without_power(lambda: why(refused(database, "rw"), *GIVEN, database))
+    assert cause == "Permission is denied."
+    assert "their modes" in next_step
+
+
+def test_a_folder_that_is_read_only_by_its_modes_is_said_to_be(tmp_path: Path) -> None:
+    database = a_database(tmp_path)
+    tmp_path.chmod(0o555)
+    try:
+        said = without_power(lambda: why(refused(database, "rw"), *GIVEN, database))
+    finally:
+        tmp_path.chmod(0o755)
+    assert "their modes" in said[1]
+
+
+def test_where_the_modes_allow_writing_nobody_is_sent_to_look_at_them(tmp_path: Path) -> None:
+    database = a_database(tmp_path)
+    # As after an I/O error of the disk, which makes SQLite open the file for reading only.
+    cause, next_step = why(refused(database, "ro"), *GIVEN, database)
+    assert "although its modes allow writing" in cause
+    assert next_step == "Check the disk, then try again."
+
+
+def test_another_error_keeps_the_sentence_of_who_met_it(tmp_path: Path) -> None:
+    database = a_database(tmp_path)
+    error = sqlite3.OperationalError("no such table: x")
+    assert why(error, *GIVEN, database) == GIVEN
+
+
+def test_a_folder_or_a_pipe_in_the_place_of_a_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "leases.sqlite").mkdir()
+    with pytest.raises(Exception, match="There is a folder in its place") as caught:
+        Leases(tmp_path / "leases.sqlite").holder("x")
+    assert "Move it away" in str(caught.value)
