@@ -24,6 +24,7 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.open_homes import OpenHomes
 from reverie.ui.session import HomeSession
+from reverie.ui.traces.places import Followed
 
 if TYPE_CHECKING:
     from reverie.ui.context.control import ContextControl
@@ -99,6 +100,7 @@ class LateTabs(QObject):
         self._status_bar = status_bar
         self._around = around
         self._session: HomeSession | None = None
+        self._followed: Followed | None = None
         self._asked = self._closed = self._hosting = False
         self._traces: TracesTab | None = None
         self._services: ServicesView | None = None
@@ -235,6 +237,7 @@ class LateTabs(QObject):
         for session in around.homes.sessions:
             traces.add_session(session)
         around.homes.opened.connect(traces.add_session)
+        traces.follow_place(self._followed)
         traces.said.connect(self.said)
         self._take_place(_TRACES, traces)
         return traces
@@ -306,6 +309,12 @@ class LateTabs(QObject):
         if not self.has_failures and self._tabs.currentIndex() == _FAILURES:
             self._tabs.setCurrentIndex(0)
         self._tabs.setTabVisible(_FAILURES, self.has_failures)
+
+    def follow_place(self, followed: Followed | None) -> None:
+        """Another home or project is selected at the left; None: none is open."""
+        self._followed = followed
+        if self._traces is not None:
+            self._traces.follow_place(followed)
 
     def host(self) -> None:
         """Host the services of the open homes where they are wanted."""

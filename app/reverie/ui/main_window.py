@@ -299,6 +299,7 @@ class MainWindow(WindowDeeds):
             return
         if session is not self._session:
             self._take_session(session)
+        self.late.follow_place(self.picker.followed(place, session.info.label))
         if place.kind in ("orphan", "orphans"):
             if session.context is None:
                 session.select(Choice())  # it is watched from then on

@@ -242,8 +242,8 @@ class EditorControl(QObject):
         )
 
     def removed(self, paths: Sequence[str]) -> None:
-        """A person deleted these memories or folders: the shown file closes if it is one of them. With unsaved
-        text it stays, and so does every undo stack."""
+        """A person deleted these memories or folders: the shown file closes if it is one of them. Unsaved
+        text stays, and so does every undo stack."""
         file = self.pane.file
         if file is None or file.buffer.modified or file.saving:
             return

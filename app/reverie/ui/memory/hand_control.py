@@ -267,7 +267,7 @@ class HandControl(QObject):
 
     @Slot(object, object)
     def _on_removed(self, session: HomeSession, undo: Undo) -> None:
-        """Whatever deleted them, here or in another part of the tab: a person did, so the editor asks nothing."""
+        """A person deleted something, here or in another part of the tab: the editor asks nothing."""
         update = self._tab.update_
         if session is self._tab.session and update is not None and update.context == undo.context:
             self._tab.editor.removed(undo.removed)
