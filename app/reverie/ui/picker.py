@@ -210,6 +210,7 @@ class Picker(QTreeView):
         self.setItemDelegate(RowDelegate(icons, self, on_window=True))
         CalmSelection(self)
         self.setHeaderHidden(True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setUniformRowHeights(True)
         self.setAccessibleName(self.tr("Homes, projects and workspaces"))
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

@@ -101,6 +101,13 @@ class EditorControl(QObject):
         self.pane.clear(sentence)
         self.state_changed.emit()
 
+    def forget_home(self, home_id: str) -> None:
+        """A home is closed: so are its files, and unsaved text goes."""
+        if self.pane.file is not None and self.pane.file.buffer.ref.home == home_id:
+            self.close()
+        self.buffers.forget_home(home_id)
+        self.state_changed.emit()
+
     def address_of(self, data: RowData | None) -> tuple[FileRef, Address] | None:
         """Identity and address of a row that can be opened."""
         if self._session is None or self._update is None:

@@ -278,7 +278,6 @@ class TraceList(SearchedTable):
         tip = as_tooltip(name, visible(followed.home_name)) if followed is not None else ""
         self.place.setItemText(0, name)
         self.place.setItemData(0, tip, Qt.ItemDataRole.ToolTipRole)
-        self.place.follow()
         self.narrow()
         if self.narrowed.rowCount() and not self.selected:
             self.select(0)
