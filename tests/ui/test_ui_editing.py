@@ -20,6 +20,7 @@ from reverie.ui.memory.dialogs import NewMemory, PathDialog
 from reverie.ui.memory.move_dialog import MoveDialog
 from reverie.ui.memory.tree_model import Role
 from reverie.ui.palette import Palette
+from reverie.ui.row_delegate import ROW_ROLE
 
 PATH = "/memories/project/deploy.md"
 
@@ -276,6 +277,22 @@ def test_a_delete_by_hand_keeps_unsaved_text(driver: Driver) -> None:
     driver.until(lambda: file.buffer.banner == "deleted")
     assert driver.pane.file is file
     assert file.text.startswith("mine\n")
+
+
+def test_saves_and_pins_by_hand_are_shown_apart_from_the_agents_use(driver: Driver) -> None:
+    driver.open(PATH)
+    count = driver.file(PATH).file.usage.access_count
+    assert count, "the agent has used it"
+    driver.type("one\n")
+    save(driver)
+    driver.type("two\n")
+    save(driver)
+    driver.do("memory.pin")
+    driver.until(lambda: driver.file(PATH).file.usage.own_count == 3)
+    model = driver.tab.model
+    assert f"used: agent {count}×, you and Reverie 3×" in model.tooltip_lines(driver.file(PATH))
+    look = model.index_at(PATH).data(ROW_ROLE)
+    assert look.use.startswith(f"{count}×"), "the row shows the agent's use"
 
 
 def select_rows(driver: Driver, paths: tuple[str, ...]) -> None:
