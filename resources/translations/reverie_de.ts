@@ -1673,11 +1673,11 @@
     <name>HomeCloser</name>
     <message>
         <source>A run is going on in {home}. Cancel it or wait for its end, then close the home.</source>
-        <translation type="unfinished"></translation>
+        <translation>In {home} ist ein Lauf im Gang. Brechen Sie ihn ab oder warten Sie, bis er endet, und schließen Sie das Home dann.</translation>
     </message>
     <message>
         <source>Closed {home}; its files are as they were.</source>
-        <translation type="unfinished"></translation>
+        <translation>{home} ist geschlossen; die Dateien darin sind unverändert.</translation>
     </message>
 </context>
 <context>
@@ -1940,7 +1940,7 @@
     </message>
     <message>
         <source>Not everything could be saved; the home stays open.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht alles konnte gespeichert werden; das Home bleibt offen.</translation>
     </message>
     <message>
         <source>Not everything could be saved; the window stays open.</source>
@@ -3943,7 +3943,7 @@
     <name>TraceList</name>
     <message>
         <source>All homes</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Homes</translation>
     </message>
     <message>
         <source>All runs</source>
@@ -3959,7 +3959,7 @@
     </message>
     <message>
         <source>Selected home</source>
-        <translation type="unfinished"></translation>
+        <translation>Gewähltes Home</translation>
     </message>
     <message>
         <source>Traces</source>
@@ -3975,7 +3975,7 @@
     </message>
     <message>
         <source>Whose traces</source>
-        <translation type="unfinished"></translation>
+        <translation>Wessen Traces</translation>
     </message>
     <message>
         <source>Wrote nothing</source>
@@ -4037,7 +4037,7 @@
     </message>
     <message>
         <source>No trace of {place} yet. “All homes” shows those of the others.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch kein Trace von {place}. „Alle Homes“ zeigt die der anderen.</translation>
     </message>
     <message>
         <source>No traces yet</source>
@@ -4639,7 +4639,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Cl&amp;ose home</source>
-        <translation type="unfinished"></translation>
+        <translation>Home s&amp;chließen</translation>
     </message>
     <message>
         <source>Close every folder</source>
@@ -4963,7 +4963,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Take the selected home out of the list; its files stay as they are</source>
-        <translation type="unfinished"></translation>
+        <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
     </message>
     <message>
         <source>Take what stands on disk at this conflict</source>
@@ -7460,7 +7460,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>used: agent {agent}×, you and Reverie {own}×</source>
-        <translation type="unfinished"></translation>
+        <translation>benutzt: Agent {agent}×, Sie und Reverie {own}×</translation>
     </message>
     <message>
         <source>warning</source>

@@ -94,6 +94,11 @@ def test_the_list_follows_the_home_and_project_selected_at_the_left(
     assert verdicts(tab) == []
     box.setCurrentIndex(box.findData("all"))
     assert len(tab.list.shown) == 3
+    driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
+    tab.list.text.setText("nowhere")
+    assert tab.detail.facts.text() == "No trace fits."
+    tab.list.text.clear()
+    driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
     picker.pick_home(mux)
     assert box.currentData() == "all", "an explicit choice stays"
 

@@ -268,6 +268,12 @@ class TraceList(SearchedTable):
     def narrow(self) -> None:
         followed = self._followed if self.place.currentData() == "selected" else None
         self.narrowed.narrow(self.text.text(), self.verdict.currentData(), self.kind.currentData(), followed)
+        if self.selected:
+            return
+        if self.narrowed.rowCount():
+            self.select(0)
+        else:
+            self.picked.emit()  # what is said of an empty list is another
 
     def follow_place(self, followed: Followed | None) -> None:
         """Another place is selected at the left; None: no home is open."""
@@ -279,8 +285,6 @@ class TraceList(SearchedTable):
         self.place.setItemText(0, name)
         self.place.setItemData(0, tip, Qt.ItemDataRole.ToolTipRole)
         self.narrow()
-        if self.narrowed.rowCount() and not self.selected:
-            self.select(0)
 
     @Slot()
     def _on_selection(self) -> None:

@@ -91,7 +91,6 @@ class TracesTab(TabPage):
     def follow_place(self, followed: Followed | None) -> None:
         """Another home or project is selected at the left; None: none is open."""
         self.list.follow_place(followed)
-        self._follow()
 
     def stop(self) -> None:
         self.feed.stop()
