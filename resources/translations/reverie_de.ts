@@ -1670,6 +1670,17 @@
     </message>
 </context>
 <context>
+    <name>HomeCloser</name>
+    <message>
+        <source>A run is going on in {home}. Cancel it or wait for its end, then close the home.</source>
+        <translation>In {home} ist ein Lauf im Gang. Brechen Sie ihn ab oder warten Sie, bis er endet, und schließen Sie das Home dann.</translation>
+    </message>
+    <message>
+        <source>Closed {home}; its files are as they were.</source>
+        <translation>{home} ist geschlossen; die Dateien darin sind unverändert.</translation>
+    </message>
+</context>
+<context>
     <name>IndexCare</name>
     <message>
         <source>&amp;Add its line</source>
@@ -1926,6 +1937,10 @@
     <message>
         <source>Memory</source>
         <translation>Notizen</translation>
+    </message>
+    <message>
+        <source>Not everything could be saved; the home stays open.</source>
+        <translation>Nicht alles konnte gespeichert werden; das Home bleibt offen.</translation>
     </message>
     <message>
         <source>Not everything could be saved; the window stays open.</source>
@@ -3927,6 +3942,10 @@
 <context>
     <name>TraceList</name>
     <message>
+        <source>All homes</source>
+        <translation>Alle Homes</translation>
+    </message>
+    <message>
         <source>All runs</source>
         <translation>Alle Läufe</translation>
     </message>
@@ -3939,6 +3958,10 @@
         <translation>Traces durchsuchen</translation>
     </message>
     <message>
+        <source>Selected home</source>
+        <translation>Gewähltes Home</translation>
+    </message>
+    <message>
         <source>Traces</source>
         <translation>Traces</translation>
     </message>
@@ -3949,6 +3972,10 @@
     <message>
         <source>Which verdicts</source>
         <translation>Welche Befunde</translation>
+    </message>
+    <message>
+        <source>Whose traces</source>
+        <translation>Wessen Traces</translation>
     </message>
     <message>
         <source>Wrote nothing</source>
@@ -4007,6 +4034,10 @@
     <message>
         <source>No trace fits.</source>
         <translation>Kein Trace passt.</translation>
+    </message>
+    <message>
+        <source>No trace of {place} yet. “All homes” shows those of the others.</source>
+        <translation>Noch kein Trace von {place}. „Alle Homes“ zeigt die der anderen.</translation>
     </message>
     <message>
         <source>No traces yet</source>
@@ -4607,6 +4638,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Abbrechen, was in diesem Home von selbst läuft, und nichts mehr beginnen, bis es zurückgenommen wird</translation>
     </message>
     <message>
+        <source>Cl&amp;ose home</source>
+        <translation>Home s&amp;chließen</translation>
+    </message>
+    <message>
         <source>Close every folder</source>
         <translation>Alle Ordner schließen</translation>
     </message>
@@ -4925,6 +4960,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Take back the last deletion, move, renaming, pin, merge, restore or change of a record</source>
         <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen, Wiederherstellen oder Ändern einer Aufzeichnung zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Take the selected home out of the list; its files stay as they are</source>
+        <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
     </message>
     <message>
         <source>Take what stands on disk at this conflict</source>
@@ -7418,6 +7457,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>used %n times</source>
         <translation><numerusform>%n-mal benutzt</numerusform><numerusform>%n-mal benutzt</numerusform></translation>
+    </message>
+    <message>
+        <source>used: agent {agent}×, you and Reverie {own}×</source>
+        <translation>benutzt: Agent {agent}×, Sie und Reverie {own}×</translation>
     </message>
     <message>
         <source>warning</source>

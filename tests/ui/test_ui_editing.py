@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from ui_windows import SEVERAL, Driver, Windows
@@ -20,6 +20,7 @@ from reverie.ui.memory.dialogs import NewMemory, PathDialog
 from reverie.ui.memory.move_dialog import MoveDialog
 from reverie.ui.memory.tree_model import Role
 from reverie.ui.palette import Palette
+from reverie.ui.row_delegate import ROW_ROLE
 
 PATH = "/memories/project/deploy.md"
 
@@ -235,6 +236,71 @@ def test_a_deleted_memory_is_brought_back_with_its_pin(driver: Driver) -> None:
     driver.until(lambda: "architecture.md" in driver.paths())
     driver.until(lambda: driver.file(path).file.usage.pinned)
     assert disk(driver, "architecture.md").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "rows", [(PATH, "/memories/project/glossary.md"), ("/memories/project/locks",)], ids=["several", "folder"]
+)
+def test_a_delete_by_hand_closes_the_open_file_and_asks_nothing(
+    windows: Windows, home: Path, rows: tuple[str, ...]
+) -> None:
+    inside = home / "memory/project/acme-api-db553efff149/locks"
+    inside.mkdir()
+    (inside / "held.md").write_text("Held.\n")
+    driver = windows.open(home)
+    opened = rows[0] if rows[0] == PATH else "/memories/project/locks/held.md"
+    seen: list[str] = []
+    driver.tab.editor.state_changed.connect(
+        lambda: seen.append("" if driver.pane.file is None else driver.pane.file.buffer.banner)
+    )
+    driver.open(opened)
+    select_rows(driver, rows)
+    driver.until(lambda: driver.pane.file is not None)
+    driver.do("memory.delete")
+    driver.until(lambda: driver.tab.model.file_at(opened) is None)
+    driver.settle()
+    assert driver.pane.file is None
+    assert not any(seen), "not told as deleted by somebody else, not even for a moment"
+    assert driver.tab.undo_bar.text.startswith("Deleted ")
+    driver.tab.undo_bar.button("undo").click()
+    driver.until(lambda: driver.tab.model.file_at(opened) is not None)
+    if rows[0] == PATH:
+        driver.until(lambda: driver.pane.file is not None)
+    assert driver.open(opened).buffer.banner == ""
+
+
+def test_a_delete_by_hand_keeps_unsaved_text(driver: Driver) -> None:
+    file = driver.open(PATH)
+    driver.type("mine\n")
+    select_rows(driver, (PATH, "/memories/project/glossary.md"))
+    driver.do("memory.delete")
+    driver.until(lambda: file.buffer.banner == "deleted")
+    assert driver.pane.file is file
+    assert file.text.startswith("mine\n")
+
+
+def test_saves_and_pins_by_hand_are_shown_apart_from_the_agents_use(driver: Driver) -> None:
+    driver.open(PATH)
+    count = driver.file(PATH).file.usage.access_count
+    assert count, "the agent has used it"
+    driver.type("one\n")
+    save(driver)
+    driver.type("two\n")
+    save(driver)
+    driver.do("memory.pin")
+    driver.until(lambda: driver.file(PATH).file.usage.own_count == 3)
+    model = driver.tab.model
+    assert f"used: agent {count}×, you and Reverie 3×" in model.tooltip_lines(driver.file(PATH))
+    look = model.index_at(PATH).data(ROW_ROLE)
+    assert look.use.startswith(f"{count}×"), "the row shows the agent's use"
+
+
+def select_rows(driver: Driver, paths: tuple[str, ...]) -> None:
+    """Select these rows, the first one the current one."""
+    assert driver.tree.select_path(paths[0])
+    flags = QItemSelectionModel.SelectionFlag
+    for path in paths[1:]:
+        driver.tree.selectionModel().select(driver.tab.model.index_at(path), flags.Select | flags.Rows)
 
 
 def test_a_renamed_memory_keeps_its_unsaved_text(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:

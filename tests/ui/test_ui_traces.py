@@ -13,6 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from ui_windows import ACME, Driver, Windows
 
 from helpers.model_server import Call, ModelServer, Reply
+from helpers.samples import copy_sample
 from reverie.ui.consent import ConsentDialog
 from reverie.ui.traces.document import search
 from reverie.ui.traces.messages import Card, Letter
@@ -66,6 +67,40 @@ def test_each_trace_shows_its_verdict_and_the_step_that_shows_it(windows: Window
     assert "old_string not found" in tab.detail.steps.text.toPlainText()
     current = tab.detail.timeline.timeline.spans[tab.detail.timeline.current]
     assert (current.kind, current.label, current.failed) == ("call", "memory_write", True)
+
+
+def test_the_list_follows_the_home_and_project_selected_at_the_left(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    driver, tab = opened(windows, home)
+    column = [tab.list.model.index(row, 1).data() for row in range(3)]
+    assert column == ["409 retry loop"] * 3, "the name that the list at the left has"
+    assert "409 retry loop" in tab.detail.facts.text()
+    picker, mux = driver.window.picker, driver.session.info.id
+    box = tab.list.place
+    assert [box.itemText(row) for row in range(box.count())] == ["acme-api", "All homes"]
+
+    assert picker.pick_project(mux, "/home/dev/projects/pixel-garden")
+    assert (box.currentText(), verdicts(tab)) == ("pixel-garden", [])
+    assert "No trace of pixel-garden yet" in tab.detail.facts.text()
+    picker.pick_home(mux)
+    assert len(tab.list.shown) == 3
+
+    loki = copy_sample("loki-project", tmp_path) / ".loki"
+    driver.window.homes.open(loki)
+    driver.until(lambda: len(driver.window.homes.sessions) == 2)
+    picker.pick_home(driver.window.homes.sessions[1].info.id)
+    driver.until(lambda: tab.is_settled)
+    assert verdicts(tab) == []
+    box.setCurrentIndex(box.findData("all"))
+    assert len(tab.list.shown) == 3
+    driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
+    tab.list.text.setText("nowhere")
+    assert tab.detail.facts.text() == "No trace fits."
+    tab.list.text.clear()
+    driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
+    picker.pick_home(mux)
+    assert box.currentData() == "all", "an explicit choice stays"
 
 
 def test_the_list_is_live_keeps_the_selection_and_holds_own_runs_too(windows: Windows, home: Path) -> None:

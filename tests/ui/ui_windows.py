@@ -63,11 +63,12 @@ class Windows:
         helper: bool = False,
         and_found: bool = False,
         project: str = "",
+        closed: tuple[Path, ...] = (),
     ) -> Driver:
         """A window that has just begun. `and_found`: it looks for other homes as well."""
         make_application()
         beginning = Beginning((home,), workspace, watching=watching, helper=helper, and_found=and_found)
-        beginning = beginning._replace(project=project)
+        beginning = beginning._replace(project=project, closed=closed)
         window = MainWindow(self.profile, system_clock, self._icons, beginning)
         self.keep(window)
         window.show()

@@ -90,6 +90,7 @@ class Facts:
     run_id: str
     workspace_id: str
     workspace_name: str
+    project_path: str
     trigger_message_id: str
     started_at: int | None
     ended_at: int | None
@@ -129,6 +130,7 @@ def facts_of(document: Mapping[str, Any]) -> Facts:
         run_id=_text(ours.get("runId")),
         workspace_id=_text(document.get("workspaceId")),
         workspace_name=_text(document.get("workspaceName")),
+        project_path=_text(document.get("projectPath")),
         trigger_message_id=_text(document.get("triggerMessageId")),
         started_at=whole(document.get("runStartedAt")),
         ended_at=whole(ours.get("endedAt")),

@@ -34,6 +34,11 @@ class Workspace(NamedTuple):
     dreams_as: str | None = None
 
     @property
+    def label(self) -> str:
+        """The name it goes by, everywhere."""
+        return self.title or self.name or self.id
+
+    @property
     def memory_project(self) -> str | None:
         """The path that its project memory belongs to; None where it has none."""
         if self.multi_project:

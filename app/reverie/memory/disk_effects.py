@@ -38,7 +38,8 @@ _log = logging.getLogger("reverie.memory")
 class DiskEffects:
     """Effects of one actor on one home. `after_change` hears of each changed path, for the snapshot after
     it; `writing` of each file and its new content, before it is replaced; `warn` gets a sentence for what
-    went wrong after the change was made."""
+    went wrong after the change was made. `counts_renames`: a rename is a use, as by the agent's command. A
+    person's in the window is none, like a move: the agent's own window has no such thing."""
 
     def __init__(
         self,
@@ -54,9 +55,12 @@ class DiskEffects:
         after_change: Callable[[Path], None] = lambda path: None,
         writing: Callable[[ScopeRoot, str, bytes | None], None] = lambda root, rel, after: None,
         warn: Callable[[str], None] = _log.warning,
+        counts_renames: bool = True,
     ) -> None:
         self._home = home
         self._actor = actor
+        self._own = actor != "agent"
+        self._counts_renames = counts_renames
         self._usage = usage
         self._actors = actors
         self._snapshots = snapshots
@@ -93,7 +97,7 @@ class DiskEffects:
     def wrote(self, root: ScopeRoot, rel: str) -> None:
         self._after_change(root.directory / rel)
         with self._counting(rel):
-            self._with_key(root, rel, self._usage.record_write)
+            self._with_key(root, rel, lambda key: self._usage.record_write(key, own=self._own))
 
     def deleted(self, root: ScopeRoot, rel: str) -> None:
         self._after_change(root.directory / rel)
@@ -106,7 +110,7 @@ class DiskEffects:
         old, new = self._home.usage_key(root, rel), self._home.usage_key(root, new_rel)
         if old is not None and new is not None:
             with self._counting(new_rel):
-                self._usage.rename(old, new)
+                self._usage.rename(old, new, counts=self._counts_renames, own=self._own)
 
     def read(self, root: ScopeRoot, rel: str) -> None:
         # What was read is read, also on a disk that is mounted read-only: to the agent, too, counts are
@@ -119,7 +123,7 @@ class DiskEffects:
             _log.warning("a use of %s is not counted: %s", rel, error)
 
     def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
-        self._with_key(root, rel, lambda key: self._usage.set_pinned(key, pinned))
+        self._with_key(root, rel, lambda key: self._usage.set_pinned(key, pinned, own=self._own))
 
     def warn(self, sentence: str) -> None:
         self._warn(sentence)

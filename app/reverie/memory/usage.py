@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -36,12 +37,16 @@ from reverie.files.sidecar import Sidecar
 from reverie.homes.base import Home
 from reverie.homes.scopes import ScopeRoot
 from reverie.memory import usage_entries as rules
+from reverie.memory.own_uses import FILE as OWN_USES
+from reverie.memory.own_uses import OwnUses, Tally
 from reverie.memory.usage_deltas import Ledger, judged, put_back
 from reverie.memory.usage_entries import UNUSED as UNUSED
 from reverie.memory.usage_entries import Entries, unescaped
 from reverie.memory.usage_entries import Usage as Usage
 from reverie.memory.usage_ledger import LedgerFile
 from reverie.memory.write_guard import ReadOnlyStore
+
+_log = logging.getLogger("reverie.memory")
 
 LEDGER = "usage-deltas.json"
 _PACE_S = 3.0
@@ -95,6 +100,7 @@ class UsageLog:
         self._noticed_at = 0.0
         ending = b"\n" if home.usage_sidecar is not None else b""
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=in_home, ending=ending)
+        self._own_uses = OwnUses(own_sidecar.with_name(OWN_USES), lock_dir=lock_dir)
         self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=in_home)
         # A sidecar of our own is overwritten by nobody.
         self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if home.usage_sidecar is not None else None
@@ -116,6 +122,9 @@ class UsageLog:
         for key in self.unknown_pins():
             if key in found:
                 found[key] = replace(found[key], unknown_to_agent=True)
+        for key, count in self._own_uses.read().items():
+            if key in found:
+                found[key] = replace(found[key], own_count=min(count, found[key].access_count))
         return found
 
     def problem(self) -> str:
@@ -132,29 +141,52 @@ class UsageLog:
         """Count one use."""
         self._change(lambda entries: rules.note_use(entries, key, self._clock(), write=False), [key])
 
-    def record_write(self, key: str) -> None:
-        """Count one use that was a write."""
+    def record_write(self, key: str, *, own: bool = False) -> None:
+        """Count one use that was a write; `own`: a person's or Reverie's, not the agent's."""
         self._change(lambda entries: rules.note_use(entries, key, self._clock(), write=True), [key])
+        if own:
+            self._tally(lambda tally: tally.add(key))
 
-    def set_pinned(self, key: str, pinned: bool) -> None:
+    def set_pinned(self, key: str, pinned: bool, *, own: bool = False) -> None:
         """Pin, which counts as use, or unpin, which does not: the statistics stay."""
         self._change(lambda entries: rules.note_pin(entries, key, pinned, self._clock()), [key])
+        if own and pinned:
+            self._tally(lambda tally: tally.add(key))
 
-    def rename(self, old_key: str, new_key: str) -> None:
-        """Move the entry and those below it, over whatever is there, and count one write on the new key."""
+    def rename(self, old_key: str, new_key: str, *, counts: bool = True, own: bool = False) -> None:
+        """Move the entry and those below it, over whatever is there; `counts`: with one write on the new
+        key."""
         self._change(
-            lambda entries: rules.note_rename(entries, old_key, new_key, self._clock()),
+            lambda entries: rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
             subtrees=[old_key, new_key],
         )
+
+        def moved(tally: Tally) -> None:
+            tally.move(old_key, new_key)
+            if own and counts:
+                tally.add(new_key)
+
+        self._tally(moved)
 
     def delete(self, key: str) -> None:
         """Drop the entry and those below it."""
         self._change(lambda entries: rules.note_delete(entries, key), subtrees=[key])
+        self._tally(lambda tally: tally.drop(key))
 
     def apply_delta(self, before: Mapping[str, Usage | None], after: Mapping[str, Usage | None]) -> None:
-        """Three-way, field by field: what is still as in `before` becomes as in `after`; the rest stays."""
+        """Three-way, field by field: what is still as in `before` becomes as in `after`; the rest stays. What
+        is counted more is Reverie's."""
         if before or after:
             self._change(lambda entries: rules.merge(entries, before, after), [*before, *after])
+            self._tally(lambda tally: tally.apply(before, after))
+
+    def _tally(self, rule: Callable[[Tally], object]) -> None:
+        """Note whose uses these were. The sidecar is changed by now: what fails here only blurs what is
+        shown."""
+        try:
+            self._own_uses.change(rule)
+        except MendableError as error:
+            _log.warning("own uses are not told apart: %s", error)
 
     def unknown_pins(self) -> frozenset[str]:
         """The keys whose pin, or lack of one, a running agent is known not to have read yet."""

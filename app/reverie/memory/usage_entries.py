@@ -36,6 +36,13 @@ class Usage:
     unknown_to_agent: bool = False
     """The running agent has not read yet that it was pinned or unpinned. Only for showing: no sidecar has
     it."""
+    own_count: int = 0
+    """How many of the uses are a person's or Reverie's. Only for showing, too."""
+
+    @property
+    def agent_count(self) -> int:
+        """The uses that are the agent's own."""
+        return self.access_count - self.own_count
 
 
 UNUSED = Usage()
@@ -85,11 +92,12 @@ def note_pin(entries: Entries, key: str, pinned: bool, now: int) -> None:
     put(entries, key, replace(usage_of(entries.get(key)), pinned=pinned))
 
 
-def note_rename(entries: Entries, old: str, new: str, now: int) -> None:
-    """Move the entry and those below it over whatever is there, and count the rename as a write."""
+def note_rename(entries: Entries, old: str, new: str, now: int, *, counts: bool = True) -> None:
+    """Move the entry and those below it over whatever is there; `counts`: the rename is a write."""
     for key in keys_below(entries, old):
         entries[new + key[len(old) :]] = entries.pop(key)
-    note_use(entries, new, now, write=True)
+    if counts:
+        note_use(entries, new, now, write=True)
 
 
 def note_delete(entries: Entries, key: str) -> None:

@@ -244,7 +244,7 @@ class HandEdits:
         )
 
     def _use_as_before(self, store: MemoryStore, undo: Undo) -> None:
-        """A rename counts as a use, and so does the way back; neither is one when it is taken back."""
+        """What the renamed memory has now, but for what it had before."""
         path, root, _files = store.resolve(undo.path)
         now = self._usage_below(root, path.rel)
         keys = {*now, *undo.usage}
@@ -310,7 +310,9 @@ class HandEdits:
         self, context: ScopeContext, changed: list[Path], warnings: list[str] | None = None
     ) -> MemoryStore:
         told = [] if warnings is None else warnings
-        return self._parts.store(context, actor="user", after_change=changed.append, warn=told.append)
+        return self._parts.store(
+            context, actor="user", after_change=changed.append, warn=told.append, counts_renames=False
+        )
 
     def _resolve(self, context: ScopeContext, path: str) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
         return self._parts.store(context, actor="user").resolve(path)

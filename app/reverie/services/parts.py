@@ -342,9 +342,10 @@ class HomeParts:
         actor: str,
         after_change: Callable[[Path], None] = lambda path: None,
         warn: Callable[[str], None] = _log.warning,
+        counts_renames: bool = True,
     ) -> MemoryStore:
         """The memories of one context on disk, with every change attributed to `actor`. `warn` gets a
-        sentence for what went wrong after a change was made."""
+        sentence for what went wrong after a change was made; `counts_renames` as in `DiskEffects`."""
         from reverie.memory.disk_effects import DiskEffects
         from reverie.memory.store import MemoryStore
 
@@ -362,6 +363,7 @@ class HomeParts:
             clock=self.clock,
             guard=self.write_guard,
             after_change=changed,
+            counts_renames=counts_renames,
             writing=partial(self._writing, context),
             warn=warn,
         )

@@ -83,6 +83,12 @@ class SearchDesk:
         with self._lock:
             self._shelves.setdefault(parts.home_id, _Shelf(parts, parts.home.label, update))
 
+    def remove(self, home_id: str) -> None:
+        """A home was closed; its index stays for the next time."""
+        with self._lock:
+            self._shelves.pop(home_id, None)
+        self._places.pop(home_id, None)
+
     def note(self, home_id: str, changes: Changes) -> None:
         """A watcher saw something."""
         with self._lock:

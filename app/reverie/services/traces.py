@@ -55,6 +55,8 @@ class TraceRow:
     home: str
     workspace_id: str
     workspace_name: str
+    project_path: str
+    """As the document names it; many do not."""
     kind: str
     started_at: int
     duration_ms: int | None
@@ -205,6 +207,7 @@ class TraceDesk:
             row,
             workspace_id=facts.workspace_id or entry.workspace_id,
             workspace_name=facts.workspace_name,
+            project_path=facts.project_path,
             kind=facts.kind,
             started_at=facts.started_at if facts.started_at is not None else entry.started_at,
             run_id=facts.run_id,
@@ -222,6 +225,7 @@ class TraceDesk:
             home=str(self._parts.home.root),
             workspace_id=entry.workspace_id,
             workspace_name="",
+            project_path="",
             kind="writer" if not entry.own else "",
             started_at=entry.started_at,
             duration_ms=None,

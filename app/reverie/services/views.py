@@ -345,6 +345,17 @@ class Undo:
     warning: str = ""
     """What went wrong after the change was made, as sentences; empty for nothing."""
 
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """Memory paths of the files and folders that the change deleted; not those that it moved."""
+        if self.steps:
+            return tuple(path for step in self.steps for path in step.removed)
+        if self.kind == "delete":
+            return (self.path,)
+        return tuple(
+            file.path for file in self.files if file.after_sha256 is None and file.path not in self.moved
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Relevance:

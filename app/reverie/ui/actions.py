@@ -26,6 +26,7 @@ class Situation:
     """What decides whether an action is possible."""
 
     home: bool = False
+    closable: bool = False
     context: bool = False
     file: bool = False
     folder: bool = False
@@ -108,6 +109,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Open the state directory of an agent")),
     ActionSpec("home.demo", "file", _("Open &demo home"), "open_demo", (), "home",
                _("Open a throw-away copy of the demo home")),
+    ActionSpec("home.close", "file", _("Cl&ose home"), "close_home", (), "",
+               _("Take the selected home out of the list; its files stay as they are"),
+               lambda now: now.closable, destructive=True),
     ActionSpec("file.save", "file", _("&Save"), "tab.editor.save", ("Ctrl+S",), "save",
                _("Save the open memory"), lambda now: now.modified and now.writable, separator=True),
     ActionSpec("file.save-all", "file", _("Save a&ll"), "tab.editor.save_all", ("Ctrl+Shift+S",), "",
@@ -273,6 +277,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("help.about", "help", _("&About Reverie"), "show_about", ()),
 )  # fmt: skip
 
+PICKER_MENU = ("home.close", "home.open")
 TREE_MENU = (
     "memory.open", "memory.new", "memory.pin", "memory.rename", "memory.move", "memory.delete",
     "memory.copy-path",

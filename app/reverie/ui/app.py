@@ -206,6 +206,7 @@ def with_remembered(beginning: Beginning, remembered: Remembered) -> Beginning:
     """Where the last window ended: its homes that are still there, the one it showed first, and the homes
     that are found."""
     wanted = dict.fromkeys(place for place in (remembered.home, *remembered.homes) if place)
+    beginning = beginning._replace(closed=tuple(Path(place) for place in remembered.closed))
     places = those_that_may_be(tuple(wanted))
     if not places:
         return beginning

@@ -37,6 +37,7 @@ _ANSWER_S = 1.0
 # What a window is made of. As `import` statements in `main_window` name them.
 _WINDOW = (
     "reverie.ui.actions",
+    "reverie.ui.close_home",
     "reverie.ui.dialogs",
     "reverie.ui.late_tabs",
     "reverie.ui.memory.tab",
@@ -74,11 +75,11 @@ class FirstLook(QObject):
         self.model = FirstRows(self)
         self.view = FirstView(self.model, icons)
 
-    def begin(self, homes: tuple[Path, ...], workspace: str) -> None:
-        """Look at the first of `homes`, or at the first that is found."""
+    def begin(self, homes: tuple[Path, ...], workspace: str, closed: tuple[Path, ...] = ()) -> None:
+        """Look at the first of `homes`, or at the first that is found and not one of `closed`."""
 
         def work(_control: JobControl) -> MemoryTree:
-            return first_names(homes, workspace)
+            return first_names(homes, workspace, closed)
 
         self._late.start()
         self._lane.submit("first look", work, done=self._on_names, failed=self._on_failed)
@@ -116,7 +117,7 @@ class FirstLook(QObject):
         self.loaded.emit()
 
 
-def first_names(homes: tuple[Path, ...], workspace: str) -> MemoryTree:
+def first_names(homes: tuple[Path, ...], workspace: str, closed: tuple[Path, ...] = ()) -> MemoryTree:
     """The names at the place where the window begins; nothing where no home is found. Blocks. Raises
     `MendableError`."""
     from reverie.files.look import ask_each
@@ -129,7 +130,7 @@ def first_names(homes: tuple[Path, ...], workspace: str) -> MemoryTree:
         )
     else:
         found = find_homes(os.environ, Path.home(), _ANSWER_S).homes
-        path = found[0].root if found else None
+        path = next((home.root for home in found if home.root not in closed), None)
     if path is None:
         return EMPTY
     home = open_home(path, None, User(os.environ, Path.home()))

@@ -44,7 +44,7 @@ class HomeWatch(QObject):
         self._lane = lane
         self._deliver = deliver
         self._wanted = wanted
-        self._starting = False
+        self._starting = self._finished = False
         self._made: list[Watcher] = []
         self.watcher: Watcher | None = None
 
@@ -60,6 +60,8 @@ class HomeWatch(QObject):
             made.append(watcher)  # so that it is stopped even if nobody waits for this job any more
             watcher.set_targets(workbench.watch_targets(context))
             watcher.start()
+            if self._finished:
+                watcher.stop()
             return watcher, watcher.state()
 
         def failed(error: MendableError) -> None:
@@ -69,11 +71,15 @@ class HomeWatch(QObject):
         self._lane.submit("start watching", work, done=self._on_watching, failed=failed)
 
     def _on_watching(self, found: tuple[Watcher, WatchState]) -> None:
+        if self._finished:
+            return
         watcher, state = found
         self.watcher = watcher
         self.begun.emit(state)
 
     def finish(self) -> None:
-        """Stop what was made. Waits for the watcher's threads (under 2 s)."""
+        """Stop what was made, and begin nothing more. Waits for the watcher's threads (under 2 s). From any
+        thread; calling it again is harmless."""
+        self._finished = True
         for watcher in self._made:
             watcher.stop()

@@ -63,6 +63,23 @@ class HostControl(QObject):
             self._homes[home_id] = session.workbench
             self._settle(home_id)
 
+    def remove(self, home_id: str) -> None:
+        """A home was closed: its services end here."""
+        if self._homes.pop(home_id, None) is None:
+            return
+        self._paused.discard(home_id)
+        self._status.pop(home_id, None)
+        hosts = self._hosts
+
+        def work(_control: JobControl) -> None:
+            host = hosts.get(home_id)
+            if host is not None:
+                host.stop()
+                hosts.pop(home_id, None)
+
+        if self._lane is not None and not self._stopped:
+            self._lane.submit("end the services", work, done=self._on_settled, failed=self._on_failed)
+
     @Slot()
     def look_again(self) -> None:
         """The switches may be others."""
@@ -150,6 +167,8 @@ class HostControl(QObject):
 
     @Slot(str, object)
     def _on_told(self, home_id: str, status: HostStatus) -> None:
+        if home_id not in self._homes:
+            return
         self._status[home_id] = status
         self.changed.emit(home_id)
 

@@ -21,9 +21,11 @@ from PySide6.QtWidgets import QStatusBar, QTabWidget, QWidget
 from reverie.clock import Clock
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.late_modules import LATE_MODULES
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.open_homes import OpenHomes
 from reverie.ui.session import HomeSession
+from reverie.ui.traces.places import Followed
 
 if TYPE_CHECKING:
     from reverie.ui.context.control import ContextControl
@@ -35,38 +37,6 @@ if TYPE_CHECKING:
     from reverie.ui.traces.tab import TracesTab
     from reverie.ui.transcripts.jobs_dialog import JobsDialog
     from reverie.ui.transcripts.tab import TranscriptsTab
-
-_LATE = (
-    "PySide6.QtNetwork",
-    "reverie.dream.review",
-    "reverie.services.failures",
-    "reverie.services.orphans",
-    "reverie.services.replay",
-    "reverie.context.claude",
-    "reverie.context.codex",
-    "reverie.context.loki",
-    "reverie.context.mux",
-    "reverie.ui.consent",
-    "reverie.ui.context.control",
-    "reverie.ui.context.tab",
-    "reverie.ui.extraction.consent",
-    "reverie.ui.extraction.dialog",
-    "reverie.ui.failures.control",
-    "reverie.ui.failures.tab",
-    "reverie.ui.memory.drafts_dialog",
-    "reverie.ui.memory.history.restore_dialog",
-    "reverie.ui.memory.history.window",
-    "reverie.ui.memory.orphans.merge_dialog",
-    "reverie.ui.memory.orphans.page",
-    "reverie.ui.memory.runs_dialog",
-    "reverie.ui.model_choice",
-    "reverie.ui.palette",
-    "reverie.ui.services_view",
-    "reverie.ui.settings_dialog",
-    "reverie.ui.traces.tab",
-    "reverie.ui.transcripts.jobs_dialog",
-    "reverie.ui.transcripts.tab",
-)
 
 _TRACES, _ACTIVITY, _DOCTOR, _TRANSCRIPTS, _CONTEXT, _FAILURES = range(1, 7)
 """The places of the tabs; the last is there for some homes only."""
@@ -99,6 +69,7 @@ class LateTabs(QObject):
         self._status_bar = status_bar
         self._around = around
         self._session: HomeSession | None = None
+        self._followed: Followed | None = None
         self._asked = self._closed = self._hosting = False
         self._traces: TracesTab | None = None
         self._services: ServicesView | None = None
@@ -178,7 +149,7 @@ class LateTabs(QObject):
         self._asked = True
 
         def work(_control: JobControl) -> None:
-            for name in _LATE:
+            for name in LATE_MODULES:
                 # As an import statement does it: PySide reads the file of each module it first sees imported.
                 __import__(name, fromlist=("*",))
 
@@ -235,6 +206,7 @@ class LateTabs(QObject):
         for session in around.homes.sessions:
             traces.add_session(session)
         around.homes.opened.connect(traces.add_session)
+        traces.follow_place(self._followed)
         traces.said.connect(self.said)
         self._take_place(_TRACES, traces)
         return traces
@@ -295,8 +267,8 @@ class LateTabs(QObject):
         if place is not None:
             place.deleteLater()
 
-    def set_session(self, session: HomeSession) -> None:
-        """The home that is shown."""
+    def set_session(self, session: HomeSession | None) -> None:
+        """The home that is shown; None: none is open."""
         self._session = session
         if self._jobs is not None:
             self._jobs.close()
@@ -306,6 +278,20 @@ class LateTabs(QObject):
         if not self.has_failures and self._tabs.currentIndex() == _FAILURES:
             self._tabs.setCurrentIndex(0)
         self._tabs.setTabVisible(_FAILURES, self.has_failures)
+
+    @Slot(object)
+    def remove_session(self, session: HomeSession) -> None:
+        """A home was closed."""
+        if self._traces is not None:
+            self._traces.remove_session(session)
+        if self._services is not None:
+            self._services.host.remove(session.info.id)
+
+    def follow_place(self, followed: Followed | None) -> None:
+        """Another home or project is selected at the left; None: none is open."""
+        self._followed = followed
+        if self._traces is not None:
+            self._traces.follow_place(followed)
 
     def host(self) -> None:
         """Host the services of the open homes where they are wanted."""
@@ -318,6 +304,11 @@ class LateTabs(QObject):
         """Other settings or keys count now."""
         if self._services is not None:
             self._services.settings_changed()
+
+    def hosts(self, home_id: str) -> bool:
+        """Whether the background services of a home run here."""
+        status = self._services.host.status(home_id) if self._services is not None else None
+        return status is not None and status.state == "hosting"
 
     def focused(self) -> None:
         """The window has the focus again."""

@@ -80,6 +80,7 @@ class MainWindow(WindowDeeds):
     def _furnish(self) -> None:
         """Make the parts. Their modules are imported by now, or nobody waits for the window."""
         from reverie.ui.actions import Actions, Situation
+        from reverie.ui.close_home import HomeCloser
         from reverie.ui.late_tabs import LateTabs, Surroundings
         from reverie.ui.memory.tab import MemoryTab
         from reverie.ui.open_homes import OpenHomes
@@ -102,6 +103,7 @@ class MainWindow(WindowDeeds):
             watching=beginning.watching,
             helper=self._helper,
             asking=beginning.asking,
+            left_closed=beginning.closed,
         )
         self.picker = Picker(icons)
         self.tab = MemoryTab(self.lanes, icons, clock)
@@ -115,6 +117,7 @@ class MainWindow(WindowDeeds):
         self.watch_label = WatchLabel()
         self.actions_ = Actions(self, icons)
         self._save_first = SaveFirst(self)
+        self.closer = HomeCloser(self, self._save_first)
         lay_out(self)
         self._connect()
         self._is_furnished = True
@@ -167,7 +170,8 @@ class MainWindow(WindowDeeds):
         if self._beginning.open_demo:
             self._look.load()
         else:
-            self._look.begin(self._beginning.homes, self._beginning.workspace)
+            beginning = self._beginning
+            self._look.begin(beginning.homes, beginning.workspace, beginning.closed)
 
     @Slot()
     def _on_loaded(self) -> None:
@@ -299,6 +303,7 @@ class MainWindow(WindowDeeds):
             return
         if session is not self._session:
             self._take_session(session)
+        self.late.follow_place(self.picker.followed(place, session.info.label))
         if place.kind in ("orphan", "orphans"):
             if session.context is None:
                 session.select(Choice())  # it is watched from then on
@@ -317,18 +322,28 @@ class MainWindow(WindowDeeds):
         """A search result stands elsewhere: show the place, and the tab opens it there."""
         pick_hit(self.picker, hit)
 
-    def _take_session(self, session: HomeSession) -> None:
+    def show_no_home(self) -> None:
+        """The last home was closed; the next one that is opened is shown."""
+        self._chosen = False
+        self._take_session(None)
+        self.late.follow_place(None)
+        self.setWindowTitle("Reverie[*]")
+        self.watch_label.clear()
+        self.watch_label.setToolTip("")
+
+    def _take_session(self, session: HomeSession | None) -> None:
         if self._session is not None:
             self._session.watch_changed.disconnect(self._on_watch)
             self._session.notified.disconnect(self.say)
             self._session.status_changed.disconnect(self._on_status)
         self._session = session
-        session.watch_changed.connect(self._on_watch)
-        session.notified.connect(self.say)
-        session.status_changed.connect(self._on_status)
+        if session is not None:
+            session.watch_changed.connect(self._on_watch)
+            session.notified.connect(self.say)
+            session.status_changed.connect(self._on_status)
         self.tab.set_session(session)
         self.late.set_session(session)
-        if self._look is not None:
+        if self._look is not None and session is not None:
             session.tree_changed.connect(self._reveal)
             session.trouble.connect(self._reveal)
 
@@ -357,7 +372,10 @@ class MainWindow(WindowDeeds):
         from reverie.ui.actions import Situation
 
         known = Situation(
-            home=self._session is not None, services=self.late.can_pause, failures=self.late.has_failures
+            home=self._session is not None,
+            closable=self.closer.possible,
+            services=self.late.can_pause,
+            failures=self.late.has_failures,
         )
         now = self.tab.situation(known)
         self._now = now

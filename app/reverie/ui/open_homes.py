@@ -1,12 +1,14 @@
 """The homes of one window: finding, opening and closing them, and what the picker shows of them.
 
+A home that a person closed stays closed when it is found again, until it is asked for by its path.
+
 One bad home never keeps the others away. Each place is asked in a thread of its own before a job opens it;
 one that does not answer in time is listed as such, and opened as soon as it answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,12 +39,13 @@ _ASK_AGAIN_MS = 50
 
 
 class OpenHomes(QObject):
-    """Signals: `opened(HomeSession)`; `failed(str, MendableError)` with the path; `listed()` when the picker
-    has to be filled again; `none_found()` when the search found no home and no other is open or being
-    opened; `noticed(str)`: why a place could not be looked at, while others can. `troubled_places` are those
-    that cannot be opened now, with the reason."""
+    """Signals: `opened(HomeSession)`; `closed(HomeSession)`: by a person; `failed(str, MendableError)` with
+    the path; `listed()` when the picker has to be filled again; `none_found()` when the search found no home
+    and no other is open or being opened; `noticed(str)`: why a place could not be looked at, while others
+    can. `troubled_places` are those that cannot be opened now, with the reason."""
 
     opened = Signal(object)
+    closed = Signal(object)
     failed = Signal(str, object)
     listed = Signal()
     none_found = Signal()
@@ -58,7 +61,9 @@ class OpenHomes(QObject):
         watching: bool = True,
         helper: Helper | None = None,
         asking: bool = True,
+        left_closed: Iterable[Path] = (),
     ) -> None:
+        """`left_closed`: the places of homes that a person closed."""
         super().__init__(parent)
         self._lanes = lanes
         self._profile = profile
@@ -67,6 +72,9 @@ class OpenHomes(QObject):
         self._helper = helper
         self._asking = asking
         self._sessions: dict[str, HomeSession] = {}
+        self._places: dict[str, set[Path]] = {}
+        self._left_closed = set(left_closed)
+        self._ended: list[HomeSession] = []
         self._nodes: dict[str, Node] = {}
         self._opening = 0
         self._asked: set[str] = set()
@@ -94,6 +102,11 @@ class OpenHomes(QObject):
     def troubled_places(self) -> tuple[TroubledPlace, ...]:
         return tuple(self._troubled.values())
 
+    @property
+    def left_closed(self) -> frozenset[Path]:
+        """The places that are not opened although they are found."""
+        return frozenset(self._left_closed)
+
     def session(self, home_id: str) -> HomeSession | None:
         """The session of a home that is open; None where it is not."""
         return self._sessions.get(home_id)
@@ -114,6 +127,7 @@ class OpenHomes(QObject):
     def open(self, path: Path) -> None:
         """Open the home at `path`; one that is open already is told as opened again. One whose disk does not
         answer fails after a few seconds, and is opened once it answers."""
+        self._left_closed.discard(path)
         if path in self._asking_places:
             if path in self._troubled:
                 self.failed.emit(str(path), self._troubled[path].error)
@@ -185,12 +199,16 @@ class OpenHomes(QObject):
         def done(opened: Opened) -> None:
             self._opening -= 1
             self._troubled.pop(Path(path), None)
+            if Path(path) in self._left_closed:
+                return  # closed while it was being opened once more
+            self._places.setdefault(opened.info.id, set()).add(Path(path))
             self._on_opened(opened)
 
         self._opening += 1
         self._lanes.scan.submit("open a home", work, done=done, failed=failed)
 
     def _on_found(self, found: Found) -> None:
+        found = self._wanted(found)
         if not (found.homes or found.troubled or self._sessions or self._opening):
             self.none_found.emit()
         for home in found.homes:
@@ -199,6 +217,14 @@ class OpenHomes(QObject):
             self._say_troubled(place)
         if found.homes:
             self._discover_projects(found)
+
+    def _wanted(self, found: Found) -> Found:
+        """Without what a person closed."""
+        closed = self._left_closed
+        return Found(
+            tuple(home for home in found.homes if home.root not in closed),
+            tuple(place for place in found.troubled if place.root not in closed),
+        )
 
     def _discover_projects(self, homes: Found) -> None:
         """Open the stores in the projects of these homes, after the homes: it takes longer."""
@@ -215,12 +241,13 @@ class OpenHomes(QObject):
         self._lanes.scan.submit("look for projects' stores", work, done=self._on_stores, failed=failed)
 
     def _on_stores(self, found: Found) -> None:
-        for home in found.homes:
+        for home in self._wanted(found).homes:
             self.open(home.root)
 
     def _on_opened(self, opened: Opened) -> None:
         if self._was_moved(opened.info):
             return
+        self._left_closed.discard(opened.info.root)
         session = self._sessions.get(opened.info.id)
         if session is None:
             session = HomeSession(opened, self._lanes, watching=self._watching, parent=self)
@@ -256,6 +283,29 @@ class OpenHomes(QObject):
             self._lost[home_id] = stores
             self._list(session.info)
 
+    def close_home(self, home_id: str) -> None:
+        """It leaves the list, and nothing of it is watched any more; on disk nothing changes."""
+        session = self._sessions.pop(home_id, None)
+        if session is None:
+            return
+        for kept in (self._nodes, self._lost):
+            kept.pop(home_id, None)
+        self._left_closed |= {session.info.root, *self._places.pop(home_id, ())}
+        session.info_changed.disconnect(self._on_info)
+        session.close(wait=False)
+        # Jobs of the moment still answer to it.
+        self._ended.append(session)
+        self.closed.emit(session)
+        self.listed.emit()
+
+    def close_place(self, place: Path) -> None:
+        """The same for a place that cannot be opened: it is asked no more."""
+        if self._asking_places.pop(place, None) is not None and place not in self._troubled:
+            self._opening -= 1
+        if self._troubled.pop(place, None) is not None:
+            self._left_closed.add(place)
+            self.listed.emit()
+
     def _list(self, info: HomeInfo) -> None:
         self._nodes[info.id] = home_node(
             info.id,
@@ -275,5 +325,5 @@ class OpenHomes(QObject):
 
     def finish(self) -> None:
         """After the lanes have ended: nothing may go on watching."""
-        for session in self._sessions.values():
+        for session in (*self._sessions.values(), *self._ended):
             session.finish()

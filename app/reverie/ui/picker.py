@@ -34,6 +34,7 @@ from reverie.ui.rows import Node, shared
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import CalmSelection
 from reverie.ui.times import exact_time
+from reverie.ui.traces.places import Followed
 from reverie.ui.words import age
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _orphan_nodes(
 
 
 def _workspace_node(home: str, project: str, workspace: Workspace) -> Node:
-    title = workspace.title or workspace.name or workspace.id
+    title = workspace.label
     # "Faster map" and "faster-map" say the same.
     same = "-".join(title.lower().split()) == workspace.name.lower()
     below = "" if same else workspace.name
@@ -209,6 +210,7 @@ class Picker(QTreeView):
         self.setItemDelegate(RowDelegate(icons, self, on_window=True))
         CalmSelection(self)
         self.setHeaderHidden(True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setUniformRowHeights(True)
         self.setAccessibleName(self.tr("Homes, projects and workspaces"))
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -250,6 +252,15 @@ class Picker(QTreeView):
     def text_of(self, place: Place) -> str:
         """The place as its row names it."""
         return self.places.text_of(place)
+
+    def followed(self, place: Place, home_name: str) -> Followed:
+        """What a list beside it shows while `place` is selected: its project, else its home."""
+        if place.kind not in ("project", "workspace"):
+            return Followed(place.home, "", home_name)
+        above = self.places.index_of((place.home, "p:" + place.path))
+        project = self.place(above)
+        name = self.text_of(project) if project is not None else home_name
+        return Followed(place.home, place.path, name, home_name)
 
     def pick(self, home: str, *, workspace_id: str = "") -> bool:
         """Select a workspace of a home; without an id its first one, the last used being the home's own

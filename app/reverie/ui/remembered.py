@@ -30,6 +30,8 @@ class Remembered:
     """The root of the home that was shown."""
     homes: tuple[str, ...] = ()
     """The roots of every home that was open, in the order of the list."""
+    closed: tuple[str, ...] = ()
+    """The places of the homes that a person closed: they stay closed until they are asked for."""
     workspace: str = ""
     project: str = ""
     geometry: str = ""
@@ -71,8 +73,8 @@ def _from(said: Mapping[str, Any]) -> Remembered:
         value, default = said.get(field.name), field.default
         if field.name == "opened":
             kept["opened"] = _keys(value)
-        elif field.name == "homes":
-            kept["homes"] = _texts(value)
+        elif field.name in ("homes", "closed"):
+            kept[field.name] = _texts(value)
         elif type(value) is type(default) and not (isinstance(value, int) and value < 0):
             # A bool is no number here: the types have to be the same.
             kept[field.name] = value

@@ -54,9 +54,9 @@ class ServicesView(QObject):
         self.host.changed.connect(self._on_host)
         self.host.said.connect(self.said)
 
-    def set_session(self, session: HomeSession) -> None:
-        """The home that is shown."""
-        self._home = session.info.id
+    def set_session(self, session: HomeSession | None) -> None:
+        """The home that is shown; None: none is open."""
+        self._home = session.info.id if session is not None else ""
         self.activity_control.set_session(session)
         self.doctor_control.set_session(session)
         self._on_host(self._home)

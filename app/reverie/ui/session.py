@@ -399,8 +399,9 @@ class HomeSession(QObject):
         if self.watcher is not None and self.rescan_on_focus:
             self.watcher.request_rescan("focus")
 
-    def close(self) -> None:
-        """Deliver nothing more and stop watching. Waits for the watcher's threads (under 2 s)."""
+    def close(self, *, wait: bool = True) -> None:
+        """Deliver nothing more and stop watching. Waits for the watcher's threads (under 2 s); without `wait`
+        a job does."""
         self._closed = True
         self._lease_poll.stop()
         self._retry.stop()
@@ -408,7 +409,12 @@ class HomeSession(QObject):
         self.keeper.close()
         self.lanes.scan.abandon(self._group)
         self.lanes.scan.abandon(f"titles {self.info.id}")
-        self.finish()
+        if wait:
+            self.finish()
+        else:
+            self._update = None
+            finish = self._watch.finish
+            self.lanes.scan.submit("stop watching", lambda _control: finish(), done=lambda _nothing: None)
 
     def finish(self) -> None:
         """Stop the watcher that a job of the last moment may have made: call it once the lanes have ended."""

@@ -149,7 +149,10 @@ class SessionStore(QObject):
             shown = replace(shown, tree_width=inner[0])
         roots = [str(session.info.root) for session in window.homes.sessions]
         # Those that were not opened this time, or could not be, are still the person's homes.
-        shown = replace(shown, homes=tuple(dict.fromkeys((*roots, *self._wanted.homes)))[:MOST_HOMES])
+        closed = dict.fromkeys((*map(str, sorted(window.homes.left_closed)), *self._wanted.closed))
+        closed = {place: None for place in closed if place not in roots}
+        homes = [home for home in dict.fromkeys((*roots, *self._wanted.homes)) if home not in closed]
+        shown = replace(shown, homes=tuple(homes[:MOST_HOMES]), closed=tuple(closed)[:MOST_HOMES])
         session = window.session
         if session is None or session.context is None:
             return shown
@@ -184,7 +187,9 @@ class SessionStore(QObject):
             kept = self._wanted
             now = replace(
                 kept,
+                home=kept.home if kept.home not in now.closed else "",
                 homes=now.homes,
+                closed=now.closed,
                 geometry=now.geometry,
                 picker=now.picker,
                 picker_width=now.picker_width,

@@ -20,6 +20,7 @@ from reverie.ui.shown import visible
 if TYPE_CHECKING:
     from reverie.profile import Profile
     from reverie.ui.actions import Actions, Situation
+    from reverie.ui.close_home import HomeCloser
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.open_homes import OpenHomes
     from reverie.ui.palette import Entry
@@ -39,6 +40,7 @@ class WindowDeeds(QMainWindow):
     tabs: QTabWidget
     settings: SettingsControl
     actions_: Actions
+    closer: HomeCloser
     waiting: WaitingLabel
     _beginning: Beginning
     _icons: Icons
@@ -55,7 +57,8 @@ class WindowDeeds(QMainWindow):
     def places(self) -> tuple[Path, ...]:
         """Where the homes of this window are, those included that it was only asked to open."""
         opened = (session.info.root for session in self.homes.sessions)
-        return tuple(dict.fromkeys((*self._beginning.homes, *opened)))
+        asked = (home for home in self._beginning.homes if home not in self.homes.left_closed)
+        return tuple(dict.fromkeys((*asked, *opened)))
 
     def _follow(self) -> None:
         """What is possible is another."""
@@ -77,6 +80,10 @@ class WindowDeeds(QMainWindow):
         if self._beginning.demo is not None:
             self._wants_shown = True
             self.homes.open_demo(self._beginning.demo)
+
+    @Slot()
+    def close_home(self) -> None:
+        self.closer.close_selected()
 
     @Slot()
     def open_settings(self) -> None:

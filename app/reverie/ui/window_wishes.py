@@ -20,7 +20,8 @@ class Beginning(NamedTuple):
     """What to open first. Without homes: those that are found; with `and_found` those as well. `demo` is
     where the demo copy may be put. `helper`: heavy work is done by a process of its own. `asking`: a person
     is there to answer a question; without one, a moved home is opened as a new one. `project`: the path of
-    the project to select where no workspace is named."""
+    the project to select where no workspace is named. `closed`: homes that a person closed; they are not
+    opened because they are found."""
 
     homes: tuple[Path, ...] = ()
     workspace: str = ""
@@ -31,3 +32,4 @@ class Beginning(NamedTuple):
     helper: bool = False
     asking: bool = True
     project: str = ""
+    closed: tuple[Path, ...] = ()

@@ -39,8 +39,11 @@ def notes(count: int) -> str:
     return counted("1 note", "%n notes", count)
 
 
-def uses(count: int) -> str:
-    return counted("used once", "used %n times", count)
+def uses(by_agent: int, own: int = 0) -> str:
+    """How often the agent used a memory, apart from what a person and Reverie did with it."""
+    if not own:
+        return counted("used once", "used %n times", by_agent)
+    return tr("used: agent {agent}×, you and Reverie {own}×").format(agent=by_agent, own=own)
 
 
 def age(now_ms: int, then_ms: int) -> str:

@@ -271,10 +271,7 @@ class ActivityControl(QObject):
 
 def _places(session: HomeSession) -> dict[str, str]:
     """The names of workspaces by id."""
-    return {
-        workspace.id: workspace.title or workspace.name or workspace.id
-        for workspace in session.info.contents.workspaces()
-    }
+    return {workspace.id: workspace.label for workspace in session.info.contents.workspaces()}
 
 
 def _at_work(parts: HomeParts, places: Mapping[str, str]) -> tuple[_Work, ...]:

@@ -221,7 +221,7 @@ class ContextControl(QObject):
         context = update.context
         for workspace in session.info.contents.workspaces():
             if workspace.id == context.workspace_id:
-                return visible(workspace.title or workspace.name or workspace.id)
+                return visible(workspace.label)
         for project in session.info.contents.projects:
             if project.path == context.project_path:
                 return visible(project.name or project.path)

@@ -231,5 +231,5 @@ class DoctorControl(QObject):
             return visible(session.info.label)
         for workspace in session.info.contents.workspaces():
             if workspace.id == context.workspace_id:
-                return visible(workspace.title or workspace.name or workspace.id)
+                return visible(workspace.label)
         return visible(context.workspace_id)

@@ -81,6 +81,10 @@ class ExtractControl(QObject):
     def running(self) -> bool:
         return self._ticket is not None or self._asking
 
+    def runs_in(self, session: HomeSession) -> bool:
+        """Whether an extraction of this home runs."""
+        return self.running and self._of is session
+
     def set_session(self, session: HomeSession | None) -> None:
         """Another home is shown; what runs goes on."""
         if self._session is not None:

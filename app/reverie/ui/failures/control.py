@@ -61,12 +61,13 @@ class FailuresControl(QObject):
         """What is shown is what there is."""
         return not self._stale and (self._lane is None or not self._lane.busy)
 
-    def set_session(self, session: HomeSession) -> None:
-        """Another home is shown."""
+    def set_session(self, session: HomeSession | None) -> None:
+        """Another home is shown, or none."""
         if self._session is not None:
             self._session.tree_changed.disconnect(self._on_changed)
             self._session.outside_changed.disconnect(self._on_changed)
-        self._session = session if session.workbench.parts.home.kind == KIND else None
+        is_ours = session is not None and session.workbench.parts.home.kind == KIND
+        self._session = session if is_ours else None
         self._stale = True
         self._back.forget()
         if self._lane is not None:

@@ -146,6 +146,13 @@ class Buffers(QObject):
             del self._files[file.buffer.ref]
             file.deleteLater()
 
+    def forget_home(self, home_id: str) -> None:
+        """A home was closed: its files are, too; unsaved text goes with them."""
+        for file in self.all():
+            if file.buffer.ref.home == home_id:
+                self.discard(file)
+        self._sessions.pop(home_id, None)
+
     @Slot(bool)
     def _on_modification(self, modified: bool) -> None:
         document = self.sender()

@@ -68,11 +68,16 @@ class Consolidation(QObject):
         self._lane = lane
         self._ticket: Ticket | None = None
         self._wish: _Wish | None = None
+        self._workbench: Workbench | None = None
         self._asked: _Prepared | None = None
 
     @property
     def running(self) -> bool:
         return self._ticket is not None or self._asked is not None
+
+    def runs_in(self, workbench: Workbench) -> bool:
+        """Whether what runs, or waits for an answer, is of this home."""
+        return self.running and self._workbench is workbench
 
     def dream(
         self, workbench: Workbench, context: ScopeContext, *, dry_run: bool, engine: str = AUTO
@@ -80,6 +85,7 @@ class Consolidation(QObject):
         """Start one; ignored while another one of this window runs."""
         if self.running:
             return
+        self._workbench = workbench
         self._wish = wish = _Wish(workbench, context, dry_run)
         if engine == RULES:
             self._dream(wish, engine, agreed=False)
@@ -96,6 +102,7 @@ class Consolidation(QObject):
             run = workbench.apply_review(run_id, selection, progress=control.report, cancel=control.cancel)
             return DreamEnded(run, dry_run=False, kind="apply")
 
+        self._workbench = workbench
         self._submit("apply a review", work)
         self.started.emit("apply")
 
@@ -107,6 +114,7 @@ class Consolidation(QObject):
         def work(_control: JobControl) -> RevertView:
             return workbench.revert(run_id)
 
+        self._workbench = workbench
         self._submit("undo a run", work)
         self.started.emit("revert")
 

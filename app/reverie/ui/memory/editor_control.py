@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QTextCursor
 
@@ -97,6 +99,13 @@ class EditorControl(QObject):
         self._pick.stop()
         self.buffers.forget_wanted()
         self.pane.clear(sentence)
+        self.state_changed.emit()
+
+    def forget_home(self, home_id: str) -> None:
+        """A home is closed: so are its files, and unsaved text goes."""
+        if self.pane.file is not None and self.pane.file.buffer.ref.home == home_id:
+            self.close()
+        self.buffers.forget_home(home_id)
         self.state_changed.emit()
 
     def address_of(self, data: RowData | None) -> tuple[FileRef, Address] | None:
@@ -237,6 +246,29 @@ class EditorControl(QObject):
             f"/memories/{stores[file.buffer.ref.store].value}/{file.buffer.ref.rel}"
             for file in self.buffers.unsaved()
             if file.buffer.ref.home == self._session.info.id and file.buffer.ref.store in stores
+        )
+
+    def removed(self, paths: Sequence[str]) -> None:
+        """A person deleted these memories or folders: the shown file closes if it is one of them. Unsaved
+        text stays, and so does every undo stack."""
+        file = self.pane.file
+        if file is None or file.buffer.modified or file.saving:
+            return
+        next_ref = self.buffers.wanted
+        if self._pick.isActive() and (picked := self.address_of(self._picked)) is not None:
+            next_ref = picked[0]
+        # Another file may be on its way into the pane already.
+        if self._is_in(file.buffer.ref, paths) and (next_ref is None or self._is_in(next_ref, paths)):
+            self.close()
+
+    def _is_in(self, ref: FileRef, paths: Sequence[str]) -> bool:
+        """Whether a file is one of these memories, or in one of these folders."""
+        if self._session is None or self._update is None:
+            return False
+        return any(
+            (ref.home, ref.store) == (top.home, top.store) and f"{ref.rel}/".startswith(f"{top.rel}/")
+            for path in paths
+            if (top := file_ref(self._session, self._update, path)) is not None
         )
 
     def renamed(self, old: str, new: str) -> None:

@@ -25,11 +25,13 @@ REMEMBERED = 50
 
 class Edits(QObject):
     """Signals: `created(path)`, `renamed(old, new)`, `deleted(path)`, `pinned(paths, is_pinned)`,
-    `undone(sentence, path)`, `failed(MendableError)`."""
+    `undone(sentence, path)`, `failed(MendableError)`; `removed(HomeSession, Undo)` for any change that
+    deleted memories or folders."""
 
     created = Signal(str)
     renamed = Signal(str, str)
     deleted = Signal(str)
+    removed = Signal(object, object)
     pinned = Signal(object, bool)
     undone = Signal(str, str)
     failed = Signal(object)
@@ -160,6 +162,8 @@ class Edits(QObject):
     def _remember(self, session: HomeSession, undo: Undo) -> None:
         self._undos.append((session, undo))
         del self._undos[:-REMEMBERED]
+        if undo.removed:
+            self.removed.emit(session, undo)
 
     def _submit(
         self, session: HomeSession, name: str, work: Callable[[JobControl], Any], done: Callable[[Any], None]

@@ -43,6 +43,7 @@ class HandControl(QObject):
         self.edits.created.connect(self._on_created)
         self.edits.renamed.connect(self._on_renamed)
         self.edits.deleted.connect(self._on_deleted)
+        self.edits.removed.connect(self._on_removed)
         self.edits.pinned.connect(self._on_pinned)
         self.edits.undone.connect(self._on_undone)
         self.edits.failed.connect(self._on_failed)
@@ -264,6 +265,13 @@ class HandControl(QObject):
     def _on_deleted(self, path: str) -> None:
         self.offer_undo(self.tr("Deleted {name}").format(name=_name(path)))
 
+    @Slot(object, object)
+    def _on_removed(self, session: HomeSession, undo: Undo) -> None:
+        """A person deleted something, here or in another part of the tab: the editor asks nothing."""
+        update = self._tab.update_
+        if session is self._tab.session and update is not None and update.context == undo.context:
+            self._tab.editor.removed(undo.removed)
+
     def _on_deleted_all(self, undo: Undo) -> None:
         self.offer_undo(self.tr("Deleted {name}").format(name=words.things(undo.count)))
 
@@ -303,8 +311,12 @@ class HandControl(QObject):
         """The trees are others: what was wanted may be there now."""
         if self._wanted and self._tab.tree.select_path(self._wanted):
             self._wanted = ""
+            row = self._tab.tree.current_data()
             if self._focus:
-                self._tab.editor.open(self._tab.tree.current_data(), focus=True)
+                self._tab.editor.open(row, focus=True)
+            elif self._tab.editor.file is None and isinstance(row, FileData):
+                # A row that comes back is selected again without a signal.
+                self._tab.editor.pick(row)
 
 
 def _name(path: str) -> str:

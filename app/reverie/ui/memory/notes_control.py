@@ -77,6 +77,7 @@ class NotesControl(QObject):
         self._icons = icons
         self._now = now
         self._session: HomeSession | None = None
+        self._runs_in: HomeSession | None = None
         self._session_id = ""
         self._seen: _Seen | None = None
         self._ticket: Ticket | None = None
@@ -99,6 +100,10 @@ class NotesControl(QObject):
     @property
     def running(self) -> bool:
         return self._ticket is not None
+
+    def runs_in(self, session: HomeSession) -> bool:
+        """Whether notes of this home are being brought up to date."""
+        return self.running and self._runs_in is session
 
     def set_session(self, session: HomeSession | None) -> None:
         """Another home is shown; what runs goes on."""
@@ -140,7 +145,7 @@ class NotesControl(QObject):
         def cancelled() -> None:
             ended(self.tr("Cancelled; nothing was changed."))
 
-        self._said, self._of = "", session_id
+        self._said, self._of, self._runs_in = "", session_id, session
         self._ticket = self._lanes.consolidator.submit(
             "update the session notes", work, done=done, failed=failed, cancelled=cancelled
         )

@@ -123,6 +123,25 @@ class MemorySearch(QObject):
                 self._owed = True
                 self._update()
 
+    @Slot(object)
+    def remove_session(self, session: HomeSession) -> None:
+        """A home was closed: nothing of it is found any more."""
+        if session not in self._sessions:
+            return
+        self._sessions.remove(session)
+        session.bridge.arrived.disconnect(self._on_arrived)
+        home_id = session.info.id
+        self._noted = [noted for noted in self._noted if noted[0] != home_id]
+        if self._indexing is not None:
+
+            def forget(_nothing: None) -> None:
+                if self._desk is not None:
+                    self._desk.remove(home_id)
+                self._ask()
+
+            # After the updates that still have it.
+            self._indexing.submit("forget a home", lambda _control: None, done=forget)
+
     @Slot()
     def focus(self) -> None:
         """Into the field, its text selected."""

@@ -283,11 +283,11 @@ class MemoryTreeModel(NodeModel):
 
     def _use(self, data: FileData) -> str:
         usage = data.file.usage
-        if data.names_only or not usage.access_count:
+        if data.names_only or not usage.agent_count:
             return ""
         if usage.last_accessed_at is None:
-            return f"{usage.access_count}×"
-        return f"{usage.access_count}× · {words.short_age(self._now(), usage.last_accessed_at)}"
+            return f"{usage.agent_count}×"
+        return f"{usage.agent_count}× · {words.short_age(self._now(), usage.last_accessed_at)}"
 
     def tooltip_lines(self, data: Any) -> list[str]:
         """What a tool tip says of a row, one fact a line."""
@@ -314,7 +314,7 @@ class MemoryTreeModel(NodeModel):
         usage = file.usage
         facts = [file.description, human_size(file.size), self._rule(data.scope, file.rel).sentence]
         if usage.access_count:
-            facts.append(words.uses(usage.access_count))
+            facts.append(words.uses(usage.agent_count, usage.own_count))
         if usage.last_accessed_at is not None:
             facts.append(self.tr("Last used {when}").format(when=words.when(usage.last_accessed_at)))
         if usage.last_write_at is not None:

@@ -134,7 +134,7 @@ class Source(NamedTuple):
 
 def _use(node: Node) -> tuple[int, int]:
     usage = node.data.file.usage
-    return -usage.access_count, -(usage.last_accessed_at or 0)
+    return -usage.agent_count, -(usage.last_accessed_at or 0)
 
 
 _MOST_FIRST: Mapping[str, Callable[[Node], Any]] = {

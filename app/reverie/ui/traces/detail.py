@@ -39,11 +39,12 @@ _TIMELINE_HEIGHT = 210
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A trace as a job read it. `tried`: the memory against what was tried, as a diff; `no_replay`:
-    why it cannot be asked again."""
+    why it cannot be asked again; `workspace`: its name in the list at the left."""
 
     detail: TraceDetail
     tried: str
     no_replay: str = ""
+    workspace: str = ""
 
 
 class TraceDetailView(Column):
@@ -191,7 +192,7 @@ class TraceDetailView(Column):
         parts = [
             words.kind(row.kind),
             common.when(row.started_at),
-            row.workspace_name or row.workspace_id,
+            self.shown.workspace if self.shown is not None else "",
             row.model,
             words.duration(row.duration_ms),
             common.counted(self.tr("1 attempt"), "%n attempts", row.attempts),

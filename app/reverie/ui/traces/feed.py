@@ -18,6 +18,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from reverie.errors import MendableError
 from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.traces.places import Belongs, Places
 
 if TYPE_CHECKING:
     from reverie.services.traces import TraceRow
@@ -33,6 +34,7 @@ class Listed:
 
     session: HomeSession
     row: TraceRow
+    place: Belongs
 
     @property
     def key(self) -> str:
@@ -57,7 +59,10 @@ class TraceFeed(QObject):
     def lines(self) -> tuple[Listed, ...]:
         """All lines, newest first."""
         found = [
-            Listed(session, row) for session in self._sessions for row in self._rows.get(session.info.id, ())
+            Listed(session, row, places.of(row))
+            for session in self._sessions
+            for places in (Places(session.info.contents),)
+            for row in self._rows.get(session.info.id, ())
         ]
         return tuple(sorted(found, key=lambda line: line.row.started_at, reverse=True))
 
@@ -80,8 +85,22 @@ class TraceFeed(QObject):
             return
         self._sessions.append(session)
         session.traces_changed.connect(self._on_changed)
+        session.info_changed.connect(self._on_named)
         if self._lane is not None:
             self._read(session)
+
+    def remove(self, session: HomeSession) -> None:
+        """A home was closed."""
+        if session not in self._sessions:
+            return
+        self._sessions.remove(session)
+        session.traces_changed.disconnect(self._on_changed)
+        session.info_changed.disconnect(self._on_named)
+        home = session.info.id
+        self.cancel(f"traces {home}")
+        self._complete.discard(home)
+        if self._rows.pop(home, ()):
+            self.changed.emit()
 
     def start(self) -> None:
         """The list is looked at: read it; once."""
@@ -139,6 +158,12 @@ class TraceFeed(QObject):
         for known in self._sessions:
             if known is session and self._lane is not None:
                 self._read(known)
+
+    @Slot()
+    def _on_named(self) -> None:
+        """Workspaces may have other names now."""
+        if self._rows:
+            self.changed.emit()
 
     def _read(self, session: HomeSession) -> None:
         desk, home = session.workbench, session.info.id

@@ -24,6 +24,7 @@ from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import Theme, theme_of
 from reverie.ui.traces import words as trace_words
 from reverie.ui.traces.feed import Listed
+from reverie.ui.traces.places import Followed
 
 Index = QModelIndex | QPersistentModelIndex
 SORT = Qt.ItemDataRole.UserRole + 1
@@ -69,7 +70,11 @@ class TraceModel(QAbstractTableModel):
 
     def _renew(self, lines: tuple[Listed, ...]) -> None:
         """The same lines, some of which may say something else."""
-        other = [row for row, line in enumerate(lines) if line.row != self.lines[row].row]
+        other = [
+            row
+            for row, line in enumerate(lines)
+            if (line.row, line.place) != (self.lines[row].row, self.lines[row].place)
+        ]
         self.lines = lines
         if other:
             self.dataChanged.emit(self.index(other[0], 0), self.index(other[-1], self.columnCount() - 1))
@@ -114,7 +119,7 @@ class TraceModel(QAbstractTableModel):
         row = line.row
         return (
             words.when(row.started_at),
-            visible(row.workspace_name or row.workspace_id or "–"),
+            visible(line.place.workspace or "–"),
             trace_words.kind(row.kind),
             trace_words.verdict(row.verdict),
             str(row.attempts) if row.attempts else "–",
@@ -140,7 +145,7 @@ def _groups(lines: Sequence[Listed], kept: set[str]) -> Iterator[tuple[int, list
 def _sort_key(line: Listed, column: int) -> Any:
     row = line.row
     keys: tuple[Any, ...] = (
-        row.started_at, row.workspace_name or row.workspace_id, row.kind, trace_words.verdict(row.verdict),
+        row.started_at, line.place.workspace, row.kind, trace_words.verdict(row.verdict),
         row.attempts, -1 if row.duration_ms is None else row.duration_ms, row.model, row.tokens,
     )  # fmt: skip
     return keys[column]
@@ -152,18 +157,24 @@ class _Narrowed(QSortFilterProxyModel):
         self.text = ""
         self.verdict = ""
         self.kind = ""
+        self.followed: Followed | None = None
         self.setSortRole(SORT)
         self.setDynamicSortFilter(True)
 
-    def narrow(self, text: str, verdict: str, kind: str) -> None:
+    def narrow(self, text: str, verdict: str, kind: str, followed: Followed | None) -> None:
+        """`followed` None: of all homes."""
         self.text, self.verdict, self.kind = text.casefold().strip(), verdict, kind
+        self.followed = followed
         self.invalidate()
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
         model = self.sourceModel()
         if not isinstance(model, TraceModel):
             return False
-        found = model.lines[row].row
+        line = model.lines[row]
+        found = line.row
+        if self.followed is not None and not self.followed.holds(line.session.info.id, line.place.project):
+            return False
         if self.verdict == "failed":
             if found.verdict in ("wrote", "nothing-to-write"):
                 return False
@@ -173,7 +184,7 @@ class _Narrowed(QSortFilterProxyModel):
             return False
         said = (
             found.id, found.workspace_name, found.workspace_id, found.model, found.sentence, found.evidence,
-            found.home,
+            found.home, line.place.workspace,
         )  # fmt: skip
         return not self.text or self.text in "\n".join(said).casefold()
 
@@ -183,10 +194,14 @@ class _Narrowed(QSortFilterProxyModel):
 
 
 class TraceList(SearchedTable):
-    """The traces of a home."""
+    """The traces of the place selected at the left, or of all homes where a person asks for that."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Search traces"), self.tr("Traces"), parent)
+        self._followed: Followed | None = None
+        self.place = self.add_box(self.tr("Whose traces"), _CHARS)
+        self.place.addItem(self.tr("Selected home"), "selected")
+        self.place.addItem(self.tr("All homes"), "all")
         self.verdict = self.add_box(self.tr("Which verdicts"), _CHARS)
         self.verdict.addItem(self.tr("All verdicts"), "")
         self.verdict.addItem(self.tr("Wrote nothing"), "failed")
@@ -199,7 +214,9 @@ class TraceList(SearchedTable):
         self.model = TraceModel(icons, self.view)
         self.narrowed = _Narrowed(self)
         self.narrowed.setSourceModel(self.model)
-        self.set_up(self.narrowed, (self.verdict, self.kind), widths=_WIDTHS, newest_by=0, many=True)
+        self.set_up(
+            self.narrowed, (self.place, self.verdict, self.kind), widths=_WIDTHS, newest_by=0, many=True
+        )
         self.view.selectionModel().selectionChanged.connect(self._on_selection)
 
     @property
@@ -209,6 +226,14 @@ class TraceList(SearchedTable):
         current = self.view.currentIndex().row()
         ordered = sorted(rows, key=lambda index: index.row() != current)
         return tuple(self.model.lines[self.narrowed.mapToSource(index).row()] for index in ordered)
+
+    @property
+    def has_none_here(self) -> bool:
+        """There are traces, but none of the selected place."""
+        narrowed = self.narrowed
+        if narrowed.followed is None or narrowed.text or narrowed.verdict or narrowed.kind:
+            return False
+        return bool(self.model.lines) and not narrowed.rowCount()
 
     @property
     def shown(self) -> tuple[Listed, ...]:
@@ -241,7 +266,25 @@ class TraceList(SearchedTable):
 
     @Slot()
     def narrow(self) -> None:
-        self.narrowed.narrow(self.text.text(), self.verdict.currentData(), self.kind.currentData())
+        followed = self._followed if self.place.currentData() == "selected" else None
+        self.narrowed.narrow(self.text.text(), self.verdict.currentData(), self.kind.currentData(), followed)
+        if self.selected:
+            return
+        if self.narrowed.rowCount():
+            self.select(0)
+        else:
+            self.picked.emit()  # what is said of an empty list is another
+
+    def follow_place(self, followed: Followed | None) -> None:
+        """Another place is selected at the left; None: no home is open."""
+        if followed == self._followed:
+            return
+        self._followed = followed
+        name = visible(followed.name) if followed is not None else self.tr("Selected home")
+        tip = as_tooltip(name, visible(followed.home_name)) if followed is not None else ""
+        self.place.setItemText(0, name)
+        self.place.setItemData(0, tip, Qt.ItemDataRole.ToolTipRole)
+        self.narrow()
 
     @Slot()
     def _on_selection(self) -> None:

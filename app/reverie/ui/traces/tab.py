@@ -1,4 +1,4 @@
-"""The Traces tab: all traces of the open homes above, the selected one below.
+"""The Traces tab: above, those of the place selected at the left or of all homes; below, one of them.
 
 Answers the wishes of the detail: the transcript at the trigger, comparing two, replaying, copying, exporting.
 Everything from disk comes in jobs on the feed's own lane.
@@ -24,6 +24,7 @@ from reverie.ui.traces.compare import TraceCompare
 from reverie.ui.traces.detail import Shown, TraceDetailView
 from reverie.ui.traces.feed import Listed, TraceFeed
 from reverie.ui.traces.list_view import TraceList
+from reverie.ui.traces.places import Followed
 from reverie.ui.traces.replay import ReplayDialog
 from reverie.ui.traces.transcript import TranscriptDialog
 
@@ -83,6 +84,14 @@ class TracesTab(TabPage):
     def add_session(self, session: HomeSession) -> None:
         self.feed.add(session)
 
+    def remove_session(self, session: HomeSession) -> None:
+        """A home was closed: its traces leave the list."""
+        self.feed.remove(session)
+
+    def follow_place(self, followed: Followed | None) -> None:
+        """Another home or project is selected at the left; None: none is open."""
+        self.list.follow_place(followed)
+
     def stop(self) -> None:
         self.feed.stop()
 
@@ -121,12 +130,15 @@ class TracesTab(TabPage):
         if wanted is None:
             self._wanted = None
             self.feed.cancel("open a trace")
-            self.detail.clear(self.tr("Select a trace.") if self.list.shown else self.tr("No trace fits."))
+            self.detail.clear(self._nothing_shown())
             return
-        if self._wanted is not None and (self._wanted.key, self._wanted.row) == (wanted.key, wanted.row):
+        if self._wanted is not None and (self._wanted.row, self._wanted.place) == (
+            wanted.row,
+            wanted.place,
+        ):
             return
         self._wanted = wanted
-        desk, row = wanted.session.workbench, wanted.row
+        desk, row, workspace = wanted.session.workbench, wanted.row, wanted.place.workspace
 
         def work(_control: JobControl) -> Shown:
             from reverie.services.replay import why_no_replay
@@ -134,11 +146,20 @@ class TracesTab(TabPage):
 
             detail = desk.traces.open(str(row.path))
             no_replay = why_no_replay(detail.facts, shortened=detail.dump.shortened)
-            return Shown(detail, tried_diff(detail.facts), no_replay)
+            return Shown(detail, tried_diff(detail.facts), no_replay, workspace)
 
         self.feed.submit(
             "open a trace", work, done=self._on_read, failed=self._on_unreadable, group="open a trace"
         )
+
+    def _nothing_shown(self) -> str:
+        if self.list.shown:
+            return self.tr("Select a trace.")
+        if self.list.has_none_here:
+            return self.tr("No trace of {place} yet. “All homes” shows those of the others.").format(
+                place=self.list.place.currentText()
+            )
+        return self.tr("No trace fits.")
 
     def _on_read(self, shown: Shown) -> None:
         if self._wanted is not None and self._wanted.row.path == shown.detail.row.path:

@@ -82,8 +82,8 @@ class TranscriptsTab(TabPage):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self.pages)
 
-    def set_session(self, session: HomeSession) -> None:
-        """Another home is shown."""
+    def set_session(self, session: HomeSession | None) -> None:
+        """Another home is shown, or none."""
         if session is self._session:
             return
         if self._session is not None:
@@ -97,8 +97,9 @@ class TranscriptsTab(TabPage):
         self.list.forget()
         self.list.show_all()
         self.pages.setCurrentIndex(0)
-        session.outside_changed.connect(self.read_again)
-        self.read_again()
+        if session is not None:
+            session.outside_changed.connect(self.read_again)
+            self.read_again()
 
     def stop(self) -> None:
         """Nothing more is read. Calling it again is harmless."""

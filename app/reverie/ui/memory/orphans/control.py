@@ -127,6 +127,17 @@ class OrphansControl(QObject):
             self._surveys[session.info.id] = survey
 
     @Slot(object)
+    def remove_session(self, session: HomeSession) -> None:
+        """A home was closed."""
+        survey = self._surveys.pop(session.info.id, None)
+        if survey is not None:
+            survey.stop()
+        if session is self._session:
+            self._session = None
+            if self.dialog is not None:
+                self.dialog.close()
+
+    @Slot(object)
     def _on_surveyed(self, survey: OrphanSurvey) -> None:
         if survey.view is not None:
             stores = tuple(view.store for view in survey.view.stores)

@@ -1,0 +1,35 @@
+"""What a job imports once the first tree is on screen: the tabs and dialogs that nobody looks at first."""
+
+from __future__ import annotations
+
+LATE_MODULES = (
+    "PySide6.QtNetwork",
+    "reverie.dream.review",
+    "reverie.services.failures",
+    "reverie.services.orphans",
+    "reverie.services.replay",
+    "reverie.context.claude",
+    "reverie.context.codex",
+    "reverie.context.loki",
+    "reverie.context.mux",
+    "reverie.ui.consent",
+    "reverie.ui.context.control",
+    "reverie.ui.context.tab",
+    "reverie.ui.extraction.consent",
+    "reverie.ui.extraction.dialog",
+    "reverie.ui.failures.control",
+    "reverie.ui.failures.tab",
+    "reverie.ui.memory.drafts_dialog",
+    "reverie.ui.memory.history.restore_dialog",
+    "reverie.ui.memory.history.window",
+    "reverie.ui.memory.orphans.merge_dialog",
+    "reverie.ui.memory.orphans.page",
+    "reverie.ui.memory.runs_dialog",
+    "reverie.ui.model_choice",
+    "reverie.ui.palette",
+    "reverie.ui.services_view",
+    "reverie.ui.settings_dialog",
+    "reverie.ui.traces.tab",
+    "reverie.ui.transcripts.jobs_dialog",
+    "reverie.ui.transcripts.tab",
+)

@@ -1,0 +1,113 @@
+"""What a person and Reverie do is told apart from the agent's uses; the sidecar counts as the agent does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.benches import sample_parts, workspace
+from reverie.homes.scopes import ScopeContext
+from reverie.memory.own_uses import FILE, MOST_GONE, Tally
+from reverie.memory.usage import Usage
+from reverie.services.hand_edits import HandEdits
+from reverie.services.parts import HomeParts
+
+ACME = "a1f3c9e2b7"
+PATH, KEY = "/memories/global/notes.md", "global:notes.md"
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> HomeParts:
+    return sample_parts("mux-home", tmp_path, whole=False)
+
+
+@pytest.fixture
+def context(parts: HomeParts) -> ScopeContext:
+    return workspace(parts, ACME)
+
+
+def counts(parts: HomeParts, key: str = KEY) -> tuple[int, int]:
+    """(the agent's, ours)"""
+    usage = parts.usage.load_for_showing().get(key, Usage())
+    assert usage.access_count == parts.usage.load().get(key, Usage()).access_count
+    return usage.agent_count, usage.own_count
+
+
+def test_saves_and_pins_by_a_person_are_ours_and_the_agents_commands_its_own(
+    parts: HomeParts, context: ScopeContext
+) -> None:
+    store = parts.store(context, actor="agent")
+    store.create(PATH, "one\n")
+    parts.usage.record_read(KEY)
+    assert counts(parts) == (2, 0)
+
+    hand = HandEdits(parts)
+    text = hand.read(context, PATH)
+    text = hand.save(context, PATH, "two\n", text.sha256)
+    hand.save(context, PATH, "three\n", text.sha256)
+    assert counts(parts) == (2, 2)
+    pinned = hand.pin(context, [PATH], True)
+    assert counts(parts) == (2, 3)
+    hand.undo(pinned)
+    assert counts(parts) == (2, 2)
+    parts.store(context, actor="agent").pin(PATH, True)
+    assert counts(parts) == (3, 2)
+
+
+def test_the_tally_follows_a_move_and_comes_back_with_an_undone_delete(
+    parts: HomeParts, context: ScopeContext
+) -> None:
+
+    hand = HandEdits(parts)
+    parts.store(context, actor="agent").create(PATH, "one\n")
+    hand.pin(context, [PATH], True)
+    renamed = hand.rename(context, PATH, "/memories/global/other.md")
+    assert counts(parts, "global:other.md") == (1, 1), "a rename by a person is no use"
+    hand.undo(renamed)
+    assert counts(parts) == (1, 1)
+    deleted = hand.delete(context, PATH)
+    assert counts(parts) == (0, 0)
+    hand.undo(deleted)
+    assert counts(parts) == (1, 1)
+
+
+def test_a_rename_of_an_unused_memory_counts_nothing(parts: HomeParts, context: ScopeContext) -> None:
+
+    file = parts.home.root / "memory/global/unused.md"
+    file.write_text("Never used.\n")
+    HandEdits(parts).rename(context, "/memories/global/unused.md", "/memories/global/still-unused.md")
+    assert "global:still-unused.md" not in parts.usage.load()
+
+
+def test_what_a_run_counts_is_ours_and_its_undo_takes_it_back() -> None:
+    tally = Tally({"kept": 1, "goes": 2})
+    before = {"kept": Usage(access_count=9), "goes": Usage(access_count=4), "made": None}
+    after = {"kept": Usage(access_count=10), "goes": None, "made": Usage(access_count=1)}
+    tally.apply(before, after)
+    assert tally.uses == {"kept": 2, "made": 1}
+    tally.apply(after, before)
+    assert tally.uses == {"kept": 1, "goes": 2}
+
+
+def test_a_folder_takes_its_tally_along_and_what_was_deleted_is_not_kept_for_ever() -> None:
+    tally = Tally({"global:a/x": 1, "global:a/y": 2, "global:ab": 3})
+    tally.move("global:a", "global:b")
+    assert tally.uses == {"global:b/x": 1, "global:b/y": 2, "global:ab": 3}
+    tally.drop("global:b")
+    assert (tally.uses, tally.gone) == ({"global:ab": 3}, {"global:b/x": 1, "global:b/y": 2})
+    tally = Tally({str(number): 1 for number in range(MOST_GONE + 5)})
+    for key in list(tally.uses):
+        tally.drop(key)
+    assert len(tally.gone) == MOST_GONE
+    assert "0" not in tally.gone
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", '{"uses": {"global:notes.md": "x", "b": -1, "c": true}}'])
+def test_a_damaged_tally_costs_only_itself(parts: HomeParts, context: ScopeContext, damage: str) -> None:
+    parts.store(context, actor="agent").create(PATH, "one\n")
+    parts.own_sidecars.mkdir(parents=True, exist_ok=True)
+    (parts.own_sidecars / FILE).write_text(damage)
+    assert counts(parts) == (1, 0)
+    parts.usage.set_pinned(KEY, True, own=True)
+    assert counts(parts) == (1, 1)
