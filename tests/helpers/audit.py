@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from PySide6.QtCore import QCoreApplication, QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible, QAction, QColor, QFontMetrics, QImage
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -42,6 +42,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.ui.settle import finish_layouts
 from reverie.ui.theme import TEXT_CONTRAST, contrast
 
 # Antialiasing leaves thin strokes a little paler than their colour.
@@ -53,7 +54,7 @@ _MOST_STOPS = 400
 
 def problems(window: QWidget) -> list[str]:
     """What is wrong with the visible part of `window`, one sentence each."""
-    QCoreApplication.processEvents()
+    finish_layouts()
     image = window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
     found = [*_cut(window), *_overlaps(window), *_pale(window, image), *_nameless(window), *_keyboard(window)]
     return list(dict.fromkeys(found))

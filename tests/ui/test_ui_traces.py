@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
 from ui_windows import ACME, Driver, Windows
 
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.ui.consent import ConsentDialog
+from reverie.ui.labels import WrapLabel
+from reverie.ui.settle import finish_layouts
 from reverie.ui.traces.document import search
 from reverie.ui.traces.messages import Card, Letter
 from reverie.ui.traces.replay import ReplayDialog
@@ -101,6 +104,43 @@ def test_the_list_follows_the_home_and_project_selected_at_the_left(
     driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
     picker.pick_home(mux)
     assert box.currentData() == "all", "an explicit choice stays"
+
+
+class Squeezed(QObject):
+    """Notes each label that is painted although it is lower than its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.painted: list[str] = []
+        self.squeezed: list[str] = []
+
+    def eventFilter(self, label: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint and isinstance(label, WrapLabel):
+            self.painted.append(label.text())
+            needed = label.heightForWidth(label.width())
+            if label.height() < needed:
+                self.squeezed.append(f"{label.height()} of {needed} px: {label.text()}")
+        return False
+
+
+def test_no_frame_shows_a_trace_squeezed_into_the_height_of_what_was_there(
+    windows: Windows, home: Path
+) -> None:
+    driver, tab = opened(windows, home)
+    driver.window.resize(360, 480)
+    shown = tab.detail.shown
+    assert shown is not None
+    tab.detail.clear()
+    finish_layouts()
+    frames = Squeezed()
+    QApplication.instance().installEventFilter(frames)
+    try:
+        tab.detail.show_trace(shown)
+        finish_layouts()
+    finally:
+        QApplication.instance().removeEventFilter(frames)
+    assert tab.detail.verdict.text in frames.painted
+    assert frames.squeezed == []
 
 
 def test_the_list_is_live_keeps_the_selection_and_holds_own_runs_too(windows: Windows, home: Path) -> None:

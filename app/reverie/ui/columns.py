@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QLayout, QScrollArea, QVBoxLayout, QWidget
 
@@ -24,6 +24,17 @@ _USUAL_LINE = 14
 class Column(QWidget):
     """What stands below each other is never squeezed so that a wrapped line is cut off, nor a part so
     that it is of no use. How much room that is follows from the width."""
+
+    def event(self, event: QEvent) -> bool:
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            # What holds it grows before the next frame. In Qt's own order, new content is painted once
+            # squeezed into the old height.
+            holder = self.parentWidget()
+            while holder is not None:
+                QCoreApplication.sendPostedEvents(holder, QEvent.Type.LayoutRequest.value)
+                holder = None if holder.isWindow() else holder.parentWidget()
+        return handled
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

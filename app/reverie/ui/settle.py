@@ -54,10 +54,15 @@ def select_a_file(window: MainWindow) -> bool:
     return any(window.tab.tree.select_path(path) for path in (own or paths)[:1])
 
 
-def save_picture(widget: QWidget, file: Path) -> bool:
-    """A PNG of the widget as it is now."""
+def finish_layouts() -> None:
+    """Run the event loop until no layout asks for another."""
     for _turn in range(_LAYOUT_TURNS):
         QCoreApplication.processEvents()
+
+
+def save_picture(widget: QWidget, file: Path) -> bool:
+    """A PNG of the widget as it is now."""
+    finish_layouts()
     file.parent.mkdir(parents=True, exist_ok=True)
     return widget.grab().save(str(file), "PNG", _QUICK)
 
