@@ -121,12 +121,14 @@ def watched(
     act: Callable[[], int],
     places: Sequence[Path],
     *,
+    prepare: Callable[[], object] = lambda: None,
     fails_at: int | None = None,
     fault: Fault = "",
     from_there: bool = False,
     limit_s: float = 60.0,
 ) -> Watched:
-    """Run `act` in a fork and return how it ended; its result is the exit code.
+    """Run `act` in a fork and return how it ended; its result is the exit code. `prepare` runs before it in
+    the fork, unwatched.
 
     The call number `fails_at` (0 is the first) meets `fault`, with `from_there` every later one as well.
     """
@@ -136,7 +138,7 @@ def watched(
     child = os.fork()
     if child == 0:
         ours.close()
-        _live(act, theirs)
+        _live(prepare, act, theirs)
     theirs.close()
     with ours:
         _said, descriptors, _flags, _address = socket.recv_fds(ours, 64, 1)
@@ -153,10 +155,11 @@ def watched(
     return result
 
 
-def _live(act: Callable[[], int], parent: socket.socket) -> None:
+def _live(prepare: Callable[[], object], act: Callable[[], int], parent: socket.socket) -> None:
     """The child: be watched, act, end as a program ends."""
     code = 70
     try:
+        prepare()
         try:
             listener = _hand_over()
         except OSError as error:

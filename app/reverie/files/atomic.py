@@ -30,7 +30,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable, mendable_from_os
@@ -53,6 +53,15 @@ class Undurable(Unavailable):
     """The change was made, but its directory could not be synced: a power failure may still undo it."""
 
     reason = "undurable"
+
+
+@contextlib.contextmanager
+def made_all_the_same(warnings: list[str]) -> Iterator[None]:
+    """A change in the block that is made, but not durable, is a warning and no failure."""
+    try:
+        yield
+    except Undurable as error:
+        warnings.append(str(error))
 
 
 class UndurableError(OSError):

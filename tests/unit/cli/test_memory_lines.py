@@ -18,7 +18,7 @@ CREATE = json.dumps({"command": "create", "path": "/memories/workspace/new.md", 
 def answer_to(home: Path, workspace_id: str, project: str | None, tmp_path: Path) -> dict[str, object]:
     clock = LineClock(lambda: NOW)
     parts = open_parts(home, Profile.under(tmp_path / "profile"), clock)
-    lines = MemoryLines(parts, clock, workspace_id=workspace_id, project=project)
+    lines = MemoryLines(parts, clock, workspace_id=workspace_id, project=project, warn=print)
     (answer,) = lines.answer_all([CREATE])
     return answer
 

@@ -144,9 +144,9 @@ def test_a_writer_without_a_lock_is_not_overwritten(
     path = maker.patterns({"id": "a"})
     whole = RecordEdits._write
 
-    def late(self: RecordEdits, images: dict[str, tuple[bytes, bytes]]) -> None:
+    def late(self: RecordEdits, images: dict[str, tuple[bytes, bytes]], warnings: list[str]) -> None:
         path.write_text('{"patterns": ["theirs"]}')
-        whole(self, images)
+        whole(self, images, warnings)
 
     monkeypatch.setattr(RecordEdits, "_write", late)
     with pytest.raises(Conflict):
