@@ -68,6 +68,10 @@ class UndurableError(OSError):
     """As `Undurable`, below the edge where errors become words."""
 
 
+class LeftBehindError(UndurableError):
+    """A folder is removed, but what was in it could not be cleared away as a whole."""
+
+
 class _StrandedError(OSError):
     """Somebody else's version is left under the temporary name; it must not be removed."""
 
@@ -224,6 +228,12 @@ def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, old
 def file_error(error: OSError, name: str, done: str) -> MendableError:
     """Words for a failed operation on the file `name`; `done` is the participle ("read", "written")."""
     title = f"“{shown(name)}” could not be {done}."
+    if isinstance(error, LeftBehindError):
+        return Undurable(
+            f"“{shown(name)}” was {done}, but what is left of it under a hidden name was not cleared away.",
+            cause=f"The disk answered: {(error.strerror or str(error)).lower()}.",
+            next_step="Check the disk; a later run clears it away.",
+        )
     if isinstance(error, UndurableError):
         return Undurable(
             f"“{shown(name)}” was {done}, but not made durable.",
