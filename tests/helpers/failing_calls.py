@@ -1,11 +1,11 @@
-"""Every changing system call of a child process passes its parent first, which can let it fail or kill it there.
+"""Every changing system call of a child process passes its parent first, which can let it fail or kill it.
 
 The kernel hands the calls over (`seccomp` with user notification, Linux 5.6 and newer), so Python's, SQLite's
 and libgit2's are all seen, whichever thread makes them. A call that is to fail is never carried out; nothing
 is patched, and the child runs the code that people run.
 
 Only calls on files below the given places count: the n-th of a run is the n-th of the next, too. Syncing is
-seen but not carried out, as no power fails here. `NoBorderError` where the kernel or the machine cannot do it.
+seen but not carried out, as no power fails here. `NoBorderError` where the kernel or machine cannot do it.
 """
 
 from __future__ import annotations
@@ -118,19 +118,18 @@ class Watched:
 
 
 def watched(
-    act: Callable[[], int],
+    prepare: Callable[[], Callable[[], int]],
     places: Sequence[Path],
     *,
-    prepare: Callable[[], object] = lambda: None,
+    ready: Callable[[], object] = lambda: None,
     fails_at: int | None = None,
     fault: Fault = "",
-    from_there: bool = False,
     limit_s: float = 60.0,
 ) -> Watched:
-    """Run `act` in a fork and return how it ended; its result is the exit code. `prepare` runs before it in
-    the fork, unwatched.
+    """Fork, and watch what `prepare` returns there, whose result is the exit code; how it ended. `ready` is
+    called here once the child is prepared.
 
-    The call number `fails_at` (0 is the first) meets `fault`, with `from_there` every later one as well.
+    The call number `fails_at` (0 is the first) meets `fault`.
     """
     ours, theirs = socket.socketpair()
     sys.stdout.flush()
@@ -138,28 +137,30 @@ def watched(
     child = os.fork()
     if child == 0:
         ours.close()
-        _live(prepare, act, theirs)
+        _live(prepare, theirs)
     theirs.close()
     with ours:
-        _said, descriptors, _flags, _address = socket.recv_fds(ours, 64, 1)
-    if not descriptors:
-        os.waitpid(child, 0)
-        raise NoBorderError(_said.decode() or "the child ended before it could be watched")
+        said, descriptors, _flags, _address = socket.recv_fds(ours, 1024, 1)
+        if not descriptors:
+            os.waitpid(child, 0)
+            raise NoBorderError(said.decode() or "the child ended before it could be watched")
+        ready()
+        ours.send(b"go")
     result = Watched()
     border = _Border(descriptors[0], [f"{place}/" for place in places], result)
     try:
-        border.guard(child, fails_at, fault, from_there=from_there, limit_s=limit_s)
+        border.guard(child, fails_at, fault, limit_s)
     finally:
         os.close(descriptors[0])
     _pid, result.status = os.waitpid(child, 0)
     return result
 
 
-def _live(prepare: Callable[[], object], act: Callable[[], int], parent: socket.socket) -> None:
+def _live(prepare: Callable[[], Callable[[], int]], parent: socket.socket) -> None:
     """The child: be watched, act, end as a program ends."""
     code = 70
     try:
-        prepare()
+        act = prepare()
         try:
             listener = _hand_over()
         except OSError as error:
@@ -167,6 +168,7 @@ def _live(prepare: Callable[[], object], act: Callable[[], int], parent: socket.
             os._exit(code)
         socket.send_fds(parent, [b"ready"], [listener])
         os.close(listener)
+        parent.recv(2)
         parent.close()
         code = act()
     except SystemExit as end:
@@ -236,9 +238,7 @@ class _Border:
         machine = platform.machine()
         self._names = {number: name for name in _CALLS if (number := _number(name, machine))}
 
-    def guard(
-        self, child: int, fails_at: int | None, fault: Fault, *, from_there: bool, limit_s: float
-    ) -> None:
+    def guard(self, child: int, fails_at: int | None, fault: Fault, limit_s: float) -> None:
         """Answer until nobody is left who asks."""
         until = time.monotonic() + limit_s
         poll = select.poll()
@@ -265,7 +265,7 @@ class _Border:
             if path is not None:
                 here = len(self._result.seen)
                 self._result.seen.append(Seen(name, path))
-                if fails_at is not None and (here == fails_at or (from_there and here > fails_at)):
+                if here == fails_at:
                     if fault == KILL:
                         os.kill(child, signal.SIGKILL)
                         continue
@@ -295,13 +295,13 @@ class _Border:
     def _named(kind: str, pid: int, arguments: Sequence[int], number: int) -> str:
         descriptor = ctypes.c_int(arguments[number] & 0xFFFFFFFF).value
         if kind == "fd":
-            return os.readlink(f"/proc/{pid}/fd/{descriptor}")
+            return os.readlink(f"/proc/{pid}/fd/{descriptor}")  # noqa: PTH115
         address = arguments[number + 1] if kind == "at" else arguments[number]
         text = _text(pid, address) if address else ""
         if text.startswith("/"):
             return os.path.normpath(text)
         below = "cwd" if kind == "path" or descriptor == _AT_FDCWD else f"fd/{descriptor}"
-        return os.path.normpath(os.path.join(os.readlink(f"/proc/{pid}/{below}"), text))  # noqa: PTH118
+        return os.path.normpath(f"{os.readlink(f'/proc/{pid}/{below}')}/{text}")  # noqa: PTH115
 
 
 def _text(pid: int, address: int) -> str:

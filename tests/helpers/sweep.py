@@ -1,14 +1,13 @@
 """Let one changing system call of a command fail, or kill the command there; then judge.
 
-Run as `python -m helpers.sweep DIRECTORY`: a process that becomes an ordinary user, imports everything once
-and then answers one JSON job a line with one JSON report. A job names an operation and, unless it only asks
+Run as `python -m helpers.sweep DIRECTORY`: a process that becomes an ordinary user and answers one JSON job a
+line with one JSON report. A job names an operation and, unless it only asks
 for the calls of that, a fault and the number of the call. The operation runs in a fork, as the command that
 people give; another fork, a fresh start after it, judges. `helpers.sweeper` is the other side.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import io
 import json
@@ -19,13 +18,12 @@ import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from helpers.failing_calls import Fault, NoBorderError, Seen, Watched, watched
+from helpers.ordinary_user import give_up_power
 from helpers.samples import copy_sample
 from helpers.sweep_judge import States, Told, Verdict, memories, told
 from helpers.sweep_operations import ACME, OPERATIONS, SEED, HandWork, Operation
-from helpers.without_rights import give_up_power
 from reverie.cli import main as command
 from reverie.clock import system_clock
 from reverie.compose import open_parts
@@ -95,7 +93,9 @@ class Sweep:
     def _known_of(self, name: str) -> tuple[States, list[Seen]]:
         if name not in self._known:
             operation = OPERATIONS[name]
-            self.furnish(operation)
+            self._furnish(operation)
+            self._import_all(operation)
+            self._furnish(operation)
             laid_out = memories(self._home)
             for each in (self._home, self._profile):
                 if each.exists():
@@ -107,7 +107,7 @@ class Sweep:
             self._known[name] = States(before, memories(self._home), laid_out), ended.seen
         return self._known[name]
 
-    def furnish(self, operation: Operation) -> None:
+    def _furnish(self, operation: Operation) -> None:
         """A home as it is before the operation."""
         self._clear()
         made = copy_sample("mux-home", self._directory / "sample", whole=False)
@@ -142,17 +142,106 @@ class Sweep:
         """Do it in a fork, as a command of its own would."""
         texts = [self._directory / name for name in ("in", "out", "err")]
         texts[0].write_text("".join(json.dumps(line) + "\n" for line in operation.lines))
-        works: list[Callable[[], int]] = []
 
-        def prepare() -> None:
-            for number, (text, flags) in enumerate(zip(texts, (os.O_RDONLY, *[os.O_WRONLY] * 2), strict=True)):
-                os.dup2(os.open(text, flags | os.O_CREAT | os.O_TRUNC if number else flags, 0o600), number)
+        def prepare() -> Callable[[], int]:
+            for number, text in enumerate(texts):
+                opened = text.open("wb" if number else "rb", buffering=0)
+                os.dup2(opened.fileno(), number)
             _own_streams()
-            works.append(self._work(operation))
-            pipe.write_text(json.dumps(memories_as_text(memories(self._home))))
+            return self._work(operation)
 
-        raise NotImplementedError
+        ended = watched(prepare, (self._home, self._profile), ready=ready, fails_at=at, fault=fault)
+        out, err = (text.read_text(errors="replace") for text in texts[1:])
+        return ended, told(operation, ended, out, err)
+
+    def _work(self, operation: Operation) -> Callable[[], int]:
+        if operation.by_hand:
+            return HandWork(self._parts(), operation.by_hand).go
+        words = self._words(operation)
+        return lambda: command(words)
+
+    def _words(self, operation: Operation) -> list[str]:
+        """The whole command."""
+        words = [self._newest_consolidation() if word == "RUN" else word for word in operation.words]
+        if words[0] in ("memory", "consolidate"):
+            words += ["--workspace", ACME]
+        return ["--home", str(self._home), "--profile", str(self._profile), "--json", *words]
+
+    def _import_all(self, operation: Operation) -> None:
+        """What it imports late is imported once, here."""
+        streams = sys.stdin, sys.stdout, sys.stderr
+        text = "".join(json.dumps(line) + "\n" for line in operation.lines)
+        sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
+        sys.stdout = sys.stderr = io.StringIO()
+        try:
+            self._work(operation)()
+        finally:
+            sys.stdin, sys.stdout, sys.stderr = streams
+
+    def _newest_consolidation(self) -> str:
+        return next(record.id for record in self._parts().runs.all() if record.kind == "dream")
+
+    def _parts(self) -> HomeParts:
+        return open_parts(self._home, Profile.under(self._profile), system_clock)
+
+    @staticmethod
+    def _in_a_fork(judge: Callable[[], tuple[str, list[str]]]) -> tuple[str, list[str]]:
+        heard, tells = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.close(heard)
+                try:
+                    report = judge()
+                except BaseException:  # noqa: BLE001 - whatever it is, the report says it
+                    report = "", ["the fresh start failed: " + traceback.format_exc()[-2500:]]
+                with os.fdopen(tells, "w") as out:
+                    json.dump(report, out)
+            finally:
+                os._exit(0)
+        os.close(tells)
+        with os.fdopen(heard) as said:
+            text = said.read()
+        os.waitpid(child, 0)
+        landed, problems = json.loads(text) if text else ("", ["the fresh start died"])
+        return landed, problems
+
+
+def _own_streams() -> None:
+    """The streams of a new process on the descriptors 0 to 2."""
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+
+
+def become_user() -> None:
+    """Root becomes a user of its own, to whom the modes of files say no and who can give no file away; its
+    files and its Python stay in reach."""
+    if os.geteuid() != 0:
+        return
+    user, group = os.geteuid(), os.getegid()
+    if ctypes.CDLL(None).unshare(_CLONE_NEWUSER) == 0:
+        maps = (("setgroups", "deny"), ("uid_map", f"1000 {user} 1"), ("gid_map", f"1000 {group} 1"))
+        for file, text in maps:
+            Path("/proc/self", file).write_text(text)
+    give_up_power()
 
 
 def main() -> None:
-    raise NotImplementedError
+    """See the module."""
+    become_user()
+    os.umask(0o022)
+    sweep = Sweep(Path(sys.argv[1]))
+    for line in sys.stdin:
+        job = json.loads(line)
+        try:
+            calls = [] if "fault" in job else [asdict(seen) for seen in sweep.calls(job["name"])]
+            report = asdict(sweep.case(**job)) if "fault" in job else {"calls": calls}
+        except NoBorderError as error:
+            report = {"skipped": str(error)}
+        sys.stdout.write(json.dumps(report) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
