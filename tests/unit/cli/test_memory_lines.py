@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.at_steps import no_more_locks
 from reverie.cli.memory_lines import LineClock, MemoryLines
 from reverie.compose import copy_demo_home, open_parts
 from reverie.profile import Profile
@@ -51,3 +52,16 @@ def test_while_the_list_cannot_be_read_every_workspace_is_believed(tmp_path: Pat
     answer = answer_to(home, "0123456789", "/work/api" if named else None, tmp_path)
     assert answer["success"], answer
     assert (home / "sessions" / "0123456789" / "memory" / "new.md").is_file()
+
+
+def test_what_was_done_and_answered_is_no_failure_where_the_history_cannot_note_it(tmp_path: Path) -> None:
+    profile, clock = Profile.under(tmp_path / "profile"), LineClock(lambda: NOW)
+    parts = open_parts(copy_demo_home(tmp_path), profile, clock)
+    told: list[str] = []
+    lines = MemoryLines(parts, clock, workspace_id=None, project=None, warn=told.append)
+    answers = lines.answer_all([json.dumps({**json.loads(CREATE), "path": "/memories/global/new.md"})])
+    assert next(answers)["success"]
+    no_more_locks(profile)
+    assert list(answers) == []
+    (sentence,) = told
+    assert sentence.startswith("What was changed is not in the history yet.")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.at_steps import at_step, no_more_locks
 from helpers.benches import Time
 from helpers.claude_home import ClaudeHomeMaker, write
 from helpers.opened_files import opened_files
@@ -247,3 +248,15 @@ def test_an_index_of_an_earlier_version_that_holds_credentials_is_removed(
     assert desk.search("starfish").hits
     left = [path for path in index.parent.rglob("*") if path.is_file() and b"jellyfish" in path.read_bytes()]
     assert left == []
+
+
+def test_one_that_is_saved_is_no_failure_where_the_history_cannot_note_it(
+    parts: HomeParts, project: Path
+) -> None:
+    path = write(project / "CLAUDE.md", "One\n")
+    files, one = CompanionFiles(parts), companion(parts, project, path)
+    text = files.read(one)
+    with at_step("replace", lambda: no_more_locks(parts.profile)):
+        saved = files.save(one, "Two\n", text.sha256)
+    assert path.read_text() == saved.content == "Two\n"
+    assert "could not be" in saved.note
