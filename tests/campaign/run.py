@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from campaign import churn, faults, mutations, paths
+from campaign import churn, faults, mutations, paths, sweep
 from campaign.agents import part as agents_part
 from campaign.agents.install import Sources, default_cache
 from helpers.claude_home import ClaudeHomeMaker, look_at_many
@@ -185,6 +185,7 @@ PARTS: dict[str, Part] = {
     "agents": agents,
     "soak": soak,
     "faults": faults.run,
+    "sweep": sweep.run,
     "mutations": mutations.run,
     "failures": failures,
     "kills": kills,

@@ -10,12 +10,12 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.cli.answers import DONE, print_json_line
+from reverie.cli.answers import DONE, print_json_line, trouble
 from reverie.cli.context import require_workspace
 from reverie.clock import is_time
 from reverie.errors import Conflict, MendableError, StoreError
@@ -38,7 +38,11 @@ def memory(session: Session) -> int:
     clock = LineClock(session.clock)
     parts = session.home(clock)
     lines = MemoryLines(
-        parts, clock, workspace_id=session.arguments.workspace, project=session.arguments.project
+        parts,
+        clock,
+        workspace_id=session.arguments.workspace,
+        project=session.arguments.project,
+        warn=trouble,
     )
     source = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace", newline="\n")
     for answer in lines.answer_all(source):
@@ -59,15 +63,23 @@ class LineClock:
 
 
 class MemoryLines:
-    """Answers lines over one home. `default_context` holds for lines that name none."""
+    """Answers lines over one home. `workspace_id` and `project` hold for lines that name none; `warn` gets a
+    sentence for what went wrong once the lines were answered."""
 
     def __init__(
-        self, parts: HomeParts, clock: LineClock, *, workspace_id: str | None, project: str | None
+        self,
+        parts: HomeParts,
+        clock: LineClock,
+        *,
+        workspace_id: str | None,
+        project: str | None,
+        warn: Callable[[str], None],
     ) -> None:
         self._parts = parts
         self._clock = clock
         self._workspace_id = workspace_id
         self._project = project
+        self._warn = warn
         self._changed: list[Path] = []
         self._pinned_by = ""
         self._known: set[str] = set()
@@ -80,12 +92,20 @@ class MemoryLines:
                 if line.strip():
                     yield self.answer(line)
         finally:
+            self._note_changes()
+
+    def _note_changes(self) -> None:
+        """Take what was changed into the history. The changes are made and answered by now: where this
+        fails, the next snapshot takes them in."""
+        try:
             if self._changed:
                 self._parts.snapshots.observe(source="memory commands", dirty=self._changed)
             if self._pinned_by:
                 self._parts.snapshots.record(
                     actor=self._pinned_by, source="memory commands", subject="Pins", dirty=[]
                 )
+        except MendableError as error:
+            self._warn(f"What was changed is not in the history yet. {error}")
 
     def answer(self, line: str) -> dict[str, Any]:
         """The answer to one line; never raises for what a person or a model can mend."""

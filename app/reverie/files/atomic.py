@@ -30,7 +30,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable, mendable_from_os
@@ -56,8 +56,21 @@ class Undurable(Unavailable):
     reason = "undurable"
 
 
+@contextlib.contextmanager
+def made_all_the_same(warnings: list[str]) -> Iterator[None]:
+    """A change in the block that is made, but not durable, is a warning and no failure."""
+    try:
+        yield
+    except Undurable as error:
+        warnings.append(str(error))
+
+
 class UndurableError(OSError):
     """As `Undurable`, below the edge where errors become words."""
+
+
+class LeftBehindError(UndurableError):
+    """A folder is removed, but what was in it could not be cleared away as a whole."""
 
 
 class _StrandedError(OSError):
@@ -216,6 +229,12 @@ def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, old
 def file_error(error: OSError, name: str, done: str) -> MendableError:
     """Words for a failed operation on the file `name`; `done` is the participle ("read", "written")."""
     title = f"“{shown(name)}” could not be {done}."
+    if isinstance(error, LeftBehindError):
+        return Undurable(
+            f"“{shown(name)}” was {done}, but what is left of it under a hidden name was not cleared away.",
+            cause=f"The disk answered: {(error.strerror or str(error)).lower()}.",
+            next_step="Check the disk; a later run clears it away.",
+        )
     if isinstance(error, UndurableError):
         return Undurable(
             f"“{shown(name)}” was {done}, but not made durable.",

@@ -71,7 +71,7 @@ def held_lock(file: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[
             try:
                 _unlock(fd)
             except OSError as error:
-                _log.warning("the lock for %s could not be given back: %s", target, error)
+                _log.info("the lock for %s could not be given back: %s", target, error)
     finally:
         with contextlib.suppress(OSError):
             os.close(fd)

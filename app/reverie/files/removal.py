@@ -3,7 +3,9 @@
 A folder always goes this way, so that it vanishes at once. With a `look` a file does, too: the look sees
 what was taken, which nobody finds to write to any more, and may raise to give it back. Without a look a file
 is unlinked. A folder that this process could delete only in part is given back whole before anything in it
-is deleted; if deleting fails all the same, what is left of it gets its name back, and the error is raised.
+is deleted. If deleting fails all the same, a folder that is still whole gets its name back, and the error is
+raised. One that was looked at and has lost something by then counts as removed: what is left of it keeps the
+hidden name until the sweep, and `LeftBehindError` says so.
 
 A kill before the look has ended leaves a held name, to which the sweep of `files.atomic` gives its own name
 back; a kill after it leaves a temporary, which the sweep deletes. The checkpoint "hide" is passed in between.
@@ -20,7 +22,7 @@ import os
 import stat
 from collections.abc import Callable
 
-from reverie.files.atomic import held_name, sync_changed, temporary_name
+from reverie.files.atomic import LeftBehindError, held_name, sync_changed, temporary_name
 from reverie.files.checkpoint import checkpoint
 from reverie.files.descent import Descent, remove_tree
 from reverie.files.directory import Directory
@@ -41,8 +43,7 @@ def remove_entry(directory: Directory, name: str, look: Look | None) -> None:
     try:
         if look is not None:
             look(directory, at)
-        if stat.S_ISDIR(mode):
-            _refuse_undeletable(directory, at)
+        count = _refuse_undeletable(directory, at) if stat.S_ISDIR(mode) else 0
         directory.rename_new(at, directory, hidden)
         at = hidden
         directory.sync()
@@ -56,25 +57,38 @@ def remove_entry(directory: Directory, name: str, look: Look | None) -> None:
     checkpoint("hide")
     try:
         _delete(directory, hidden)
-    except OSError:
+    except OSError as error:
+        if look is not None and count and not _is_whole(directory, hidden, count):
+            raise LeftBehindError(error.errno, error.strerror, error.filename) from error
         _give_back(directory, hidden, directory, name)
         with contextlib.suppress(OSError):
             directory.sync()
         raise
 
 
-def _refuse_undeletable(directory: Directory, name: str) -> None:
-    """Raises `PermissionError` where a folder at or below `name` holds something and may not be changed."""
+def _is_whole(directory: Directory, name: str, count: int) -> bool:
+    try:
+        return _refuse_undeletable(directory, name) == count
+    except OSError:
+        return False
+
+
+def _refuse_undeletable(directory: Directory, name: str) -> int:
+    """Raises `PermissionError` where a folder at or below `name` holds something and may not be changed; how
+    many things are in it."""
+    count = 0
     with Descent(lambda: directory.child(name)) as descent:
         pending = [""]
         while pending:
             rel = pending.pop()
             opened = descent.at(rel)
             found = opened.names()
+            count += len(found)
             if found and not opened.is_changeable():
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), opened.path)
             folders = [item.name for item in found if item.is_dir(follow_symlinks=False)]
             pending += (f"{rel}/{folder}" if rel else folder for folder in folders)
+    return count
 
 
 def _give_back(source: Directory, name: str, target: Directory, new_name: str) -> None:

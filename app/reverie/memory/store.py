@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reverie.errors import Conflict, StoreError
-from reverie.files.atomic import Undurable
+from reverie.files.atomic import made_all_the_same
 from reverie.files.protection import is_write_protected
 from reverie.files.rooted import Entry
 from reverie.files.spelling import differ_in_case_only
@@ -398,10 +398,11 @@ class MemoryStore:
     @contextlib.contextmanager
     def _made(self) -> Iterator[None]:
         """A change that was made is no failure, also where the disk could not make it durable."""
-        try:
+        warnings: list[str] = []
+        with made_all_the_same(warnings):
             yield
-        except Undurable as error:
-            self._effects.warn(str(error))
+        for warning in warnings:
+            self._effects.warn(warning)
 
     def _text(self, parsed: MemoryPath, files: ScopeFiles, *, any_size: bool = False) -> StoredText:
         entry = files.entry(parsed.rel)

@@ -227,7 +227,8 @@ class RunStore:
             pass
         except OSError as error:
             # The record says that the run is settled; a mark that stays costs one look more.
-            _log.warning("the mark of run %s could not be removed: %s", run_id, error)
+            told = mendable_from_os(error, f"The mark of run {run_id} could not be removed.")
+            _log.warning("%s", told)
 
     def _names(self) -> list[tuple[str, bool]]:
         try:

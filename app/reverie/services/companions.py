@@ -6,7 +6,8 @@ containment and compare-and-swap apply as for memories, below the home or, outsi
 directory; the history keeps the version before (`memory.companion_places`). An older version comes back by
 the same way, and that is taken back by an `Undo` like any change by hand.
 
-Threading: blocks on disk; not for the GUI thread. Failure: `MendableError`, nothing changed.
+Threading: blocks on disk; not for the GUI thread. Failure: `MendableError`, nothing
+changed; what goes wrong once a change is made is a warning beside its result.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reverie.errors import Conflict, StoreError, Unavailable, mendable_from_os
+from reverie.errors import Conflict, MendableError, StoreError, Unavailable, mendable_from_os
+from reverie.files.atomic import made_all_the_same
 from reverie.files.lock import file_lock
 from reverie.files.protection import is_write_protected, write_protected
 from reverie.files.rooted import RootedDirectory
@@ -68,8 +70,9 @@ class CompanionFiles:
         no valid UTF-8 are never rewritten, nor is what is only shown."""
         data = _encoded(companion, content)
         expected = sha256_of_text("") if expected_sha256 is None else expected_sha256
-        self._write(companion, data, expected)
-        return self.read(companion)
+        _commit, warning = self._write(companion, data, expected)
+        found = self.read(companion)
+        return replace(found, note=f"{found.note} {warning}".strip())
 
     def restore(self, context: ScopeContext, changes: Sequence[HandChange]) -> Undo:
         """Give a companion the bytes that the history has of it: one change, its path the file's, its hash
@@ -81,14 +84,16 @@ class CompanionFiles:
         files, rel = self._place(companion)
         entry = files.entry(rel)
         data = change.after or b""
-        commit = self._write(companion, data, change.expected_sha256 or sha256_of_text(""), change.mode)
+        commit, warning = self._write(
+            companion, data, change.expected_sha256 or sha256_of_text(""), change.mode
+        )
         file = UndoFile(
             change.path,
             change.expected_sha256,
             sha256_of_bytes(data),
             None if entry is None else entry.mode & 0o777,
         )
-        return Undo("companion", context, change.path, commit=commit, files=(file,))
+        return Undo("companion", context, change.path, commit=commit, files=(file,), warning=warning)
 
     def undo(self, undo: Undo) -> str:
         """Take a restore back; what was not there before it goes again. Raises `Conflict` where it changed
@@ -96,17 +101,18 @@ class CompanionFiles:
         (file,) = undo.files
         companion = self._at(undo.context, file.path)
         if file.before_sha256 is None:
-            self._remove(companion, file.after_sha256)
-            return f"{companion.label} is gone again."
+            warning = self._remove(companion, file.after_sha256)
+            return f"{companion.label} is gone again. {warning}".strip()
         place = companion_place(self._parts.home.root, self._kept(companion))
         before = self._parts.snapshots.history.read(undo.commit, place.key, place.rel)
         if before is None or sha256_of_bytes(before) != file.before_sha256:
             raise StoreError(f"The history holds no {file.path}.", next_step="Look at its history.")
-        self._write(companion, before, file.after_sha256 or "", file.mode)
-        return f"{companion.label} is as before."
+        _commit, warning = self._write(companion, before, file.after_sha256 or "", file.mode)
+        return f"{companion.label} is as before. {warning}".strip()
 
-    def _remove(self, companion: Companion, expected: str | None) -> None:
-        """Compare-and-swap with nothing."""
+    def _remove(self, companion: Companion, expected: str | None) -> str:
+        """Compare-and-swap with nothing; what went wrong after it, as sentences."""
+        warnings: list[str] = []
         files, rel = self._place(companion)
 
         def compare(_taken: object, content: bytes | None) -> None:
@@ -116,8 +122,10 @@ class CompanionFiles:
         self._parts.write_guard.require()
         with file_lock(self._parts.profile.locks, companion.path):
             compare((), files.read(rel))
-            files.remove(rel, check=compare)
-        self._parts.snapshots.record_companion(companion.path, actor="user", source="by hand")
+            with made_all_the_same(warnings):
+                files.remove(rel, check=compare)
+        self._note(companion.path, warnings)
+        return " ".join(warnings)
 
     def _at(self, context: ScopeContext, path: str) -> Companion:
         for companion in self._parts.home.companions(context):
@@ -125,8 +133,12 @@ class CompanionFiles:
                 return companion
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
-    def _write(self, companion: Companion, data: bytes, expected: str, mode: int | None = None) -> str:
-        """Compare-and-swap with the version before and after in the history; the commit of that before."""
+    def _write(
+        self, companion: Companion, data: bytes, expected: str, mode: int | None = None
+    ) -> tuple[str, str]:
+        """Compare-and-swap with the version before and after in the history; the commit of that before, and
+        what went wrong once it was written, as sentences."""
+        warnings: list[str] = []
         refused = companion.read_only or companion.unopened
         if refused:
             raise StoreError(f"{companion.label} was not written.", cause=refused, reason="read-only")
@@ -148,9 +160,17 @@ class CompanionFiles:
             kept = self._kept(companion)
             self._parts.snapshots.record_companion(kept, actor="outside", source="before a change")
             commit = self._parts.snapshots.history.head() or ""
-            files.write(rel, data, before_replace=compare, mode=mode)
-        self._parts.snapshots.record_companion(kept, actor="user", source="by hand")
-        return commit
+            with made_all_the_same(warnings):
+                files.write(rel, data, before_replace=compare, mode=mode)
+        self._note(kept, warnings)
+        return commit, " ".join(warnings)
+
+    def _note(self, path: Path, warnings: list[str]) -> None:
+        """Note a change that is made by now in the history; if that fails, the next snapshot takes it in."""
+        try:
+            self._parts.snapshots.record_companion(path, actor="user", source="by hand")
+        except MendableError as error:
+            warnings.append(str(error))
 
     @staticmethod
     def _require_directory(companion: Companion, directory: Path) -> None:

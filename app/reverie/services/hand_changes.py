@@ -25,12 +25,12 @@ from reverie.services.parts import HomeParts
 from reverie.services.planned_changes import (
     ChangeKind,
     PlannedFile,
+    all_or_nothing,
     bytes_now,
     each_once,
     lenient_path,
     listed,
     new_folders,
-    put_all_back,
     remove_empty,
     verify,
 )
@@ -93,40 +93,50 @@ class HandChanges:
             warning=warning,
         )
 
-    def undo(self, undo: Undo) -> int:
+    def undo(self, undo: Undo, warnings: list[str] | None = None) -> int:
         """Put back what still is as it became; how many files. What changed since is left, and the
-        `Conflict` raised after the rest names it."""
+        `Conflict` raised after the rest names it; any other failure leaves everything as it became.
+        `warnings` gets what went wrong once the files were back."""
         store = self._parts.store(undo.context, actor="user")
-        history = self._parts.snapshots.history
-        put_back: list[MemoryPath] = []
+        done: list[PlannedFile] = []
         left: list[str] = []
-        files = sorted(undo.files, key=lambda file: file.before_sha256 is None)
-        for file in files:
-            path = lenient_path(file.path)
-            self._parts.write_guard.require(store.resolve(path)[1])
-            before = None
-            if file.before_sha256 is not None:
-                _path, root, _files = store.resolve(path)
-                before = history.read(undo.commit, root.key, path.rel)
-                if sha256_of_bytes(before) != file.before_sha256:
-                    raise StoreError(f"The history holds no {path}.", next_step="Look at its history.")
-            try:
-                if sha256_of_bytes(bytes_now(store, path)) != file.before_sha256:
-                    store.swap(path, before, file.after_sha256, mode=file.mode)
-                    put_back.append(path)
-            except Conflict:
-                left.append(file.path)
+        with all_or_nothing(store, done, ()):
+            for file in sorted(undo.files, key=lambda file: file.before_sha256 is None):
+                try:
+                    one = self._way_back(store, file, undo.commit)
+                    if one.before_sha256 != one.after_sha256:
+                        store.swap(one.path, one.after, file.after_sha256, mode=one.mode)
+                        done.append(one)
+                except Conflict:
+                    left.append(file.path)
         for folder in undo.made:
             remove_empty(store, lenient_path(folder))
-        self._parts.usage.apply_delta(*_delta(undo.usage_after, undo.usage))
-        self._record_paths(store, put_back)
+        try:
+            self._parts.usage.apply_delta(*_delta(undo.usage_after, undo.usage))
+        except MendableError as error:
+            if warnings is not None:
+                warnings.append(str(error))
+        self._record_paths(store, [one.path for one in done])
         if left:
             raise Conflict(
                 "Not everything was taken back:",
                 cause=f"{listed(left)} changed since, and was left as it is.",
                 next_step="Look at it, and change it by hand.",
             )
-        return len(put_back)
+        return len(done)
+
+    def _way_back(self, store: MemoryStore, file: UndoFile, commit: str) -> PlannedFile:
+        """From what stands there now to what the history holds. Raises `Conflict` where a folder stands."""
+        path, root, files = store.resolve(lenient_path(file.path))
+        self._parts.write_guard.require(root)
+        before = None
+        if file.before_sha256 is not None:
+            before = self._parts.snapshots.history.read(commit, root.key, path.rel)
+            if sha256_of_bytes(before) != file.before_sha256:
+                raise StoreError(f"The history holds no {path}.", next_step="Look at its history.")
+        entry = files.entry(path.rel)
+        mode_now = None if entry is None else entry.mode & 0o777
+        return PlannedFile(path, root, bytes_now(store, path), before, file.mode, mode_now)
 
     # Checking
 
@@ -246,21 +256,15 @@ class HandChanges:
         done: list[PlannedFile],
     ) -> None:
         try:
-            for one in sorted(planned, key=lambda one: one.after is None):
-                if one.after != one.before:
-                    store.swap(one.path, one.after, one.before_sha256, mode=one.mode)
-                    done.append(one)
-                    verify(store, one)
-            self._parts.usage.apply_delta(*usage)
-        except BaseException as error:
-            left = put_all_back(store, done, made)
+            with all_or_nothing(store, done, made):
+                for one in sorted(planned, key=lambda one: one.after is None):
+                    if one.after != one.before:
+                        store.swap(one.path, one.after, one.before_sha256, mode=one.mode)
+                        done.append(one)
+                        verify(store, one)
+                self._parts.usage.apply_delta(*usage)
+        except BaseException:
             self._record(planned, _SUBJECT_UNDONE)
-            if left and isinstance(error, MendableError):
-                raise Conflict(
-                    error.title,
-                    cause=f"{error.cause} {listed(left)} changed meanwhile, and was left as it is.".strip(),
-                    next_step=error.next_step,
-                ) from error
             raise
 
     def _usage_change(

@@ -25,6 +25,7 @@ from reverie.memory.usage import Usage
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.services.hand_changes import HandChanges
 from reverie.services.parts import HomeParts
+from reverie.services.planned_changes import PlannedFile, all_or_nothing, new_folders
 from reverie.services.texts import file_text
 from reverie.services.views import FileText, Undo
 from reverie.text.counts import some
@@ -177,10 +178,11 @@ class HandEdits:
 
             return CompanionFiles(self._parts).undo(undo)
         if undo.files:
-            count = self._changes.undo(undo)
-            if undo.kind == "move" and undo.count == 1:
-                return f"Moved back to {undo.path}."
-            return f"Took back {some(count, 'changed file')}."
+            told: list[str] = []
+            count = self._changes.undo(undo, told)
+            is_move = undo.kind == "move" and undo.count == 1
+            back = f"Moved back to {undo.path}." if is_move else f"Took back {some(count, 'changed file')}."
+            return " ".join((back, *told))
         if undo.kind == "record":
             from reverie.services.records import RecordEdits
 
@@ -267,12 +269,19 @@ class HandEdits:
         rels = [rel for rel in versions if rel == parsed.rel or rel.startswith(parsed.rel + "/")]
         if not rels:
             raise StoreError(f"The history holds no {undo.path}.", next_step="Look at the runs of this home.")
+        planned: list[PlannedFile] = []
         for rel in rels:
             data = history.read(undo.commit, root.key, rel)
             if data is None:
                 raise StoreError(f"The history holds no {rel}.", next_step="Look at the runs of this home.")
-            store.restore(MemoryPath(parsed.scope, tuple(rel.split("/"))), data, mode=versions[rel].mode)
-            changed.append(root.directory / rel)
+            path = MemoryPath(parsed.scope, tuple(rel.split("/")))
+            planned.append(PlannedFile(path, root, None, data, versions[rel].mode, None))
+        done: list[PlannedFile] = []
+        with all_or_nothing(store, done, new_folders(store, planned)):
+            for one in planned:
+                store.restore(one.path, one.after or b"", mode=one.mode)
+                done.append(one)
+        changed.extend(root.directory / rel for rel in rels)
         with _made(warnings):
             self._parts.usage.apply_delta(dict.fromkeys(undo.usage), dict(undo.usage))
         return len(rels)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -89,6 +89,22 @@ def put_all_back(store: MemoryStore, done: Sequence[PlannedFile], made: Sequence
     for folder in made:
         remove_empty(store, lenient_path(folder))
     return left
+
+
+@contextlib.contextmanager
+def all_or_nothing(store: MemoryStore, done: Sequence[PlannedFile], made: Sequence[str]) -> Iterator[None]:
+    """Whatever the block raises, what it had `done` by then is put back first; what could not be is named."""
+    try:
+        yield
+    except BaseException as error:
+        left = put_all_back(store, done, made)
+        if left and isinstance(error, MendableError):
+            raise Conflict(
+                error.title,
+                cause=f"{error.cause} {listed(left)} changed meanwhile, and was left as it is.".strip(),
+                next_step=error.next_step,
+            ) from error
+        raise
 
 
 def _folders(paths: Iterable[MemoryPath]) -> list[MemoryPath]:

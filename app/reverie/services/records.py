@@ -5,7 +5,8 @@ other, in what the file holds at that moment, and by compare-and-swap, for write
 history has the file before and after. The text of a skill beside its record follows, unless a person changed
 it.
 
-Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing changed.
+Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing changed;
+what goes wrong once a change is made is a warning beside its result.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from reverie.errors import Conflict, StoreError, Unavailable
+from reverie.errors import Conflict, MendableError, StoreError, Unavailable
+from reverie.files.atomic import made_all_the_same
 from reverie.files.beside_lock import lock_beside
 from reverie.files.lock import file_lock
 from reverie.homes.loki_names import DERIVED, FOLDERS, KIND
@@ -41,8 +43,9 @@ class RecordEdits:
         """The patterns of a store, as they are on disk. Raises `StoreError`."""
         return patterns_of(parsed(self._files.read(rel), rel))
 
-    def change(self, change: RecordChange) -> RecordChange:
-        """Make a change; what takes it back. Raises `Conflict` where what it expects is not there."""
+    def change(self, change: RecordChange, warnings: list[str] | None = None) -> RecordChange:
+        """Make a change; what takes it back. `warnings` gets what went wrong once it was made. Raises
+        `Conflict` where what it expects is not there."""
         rel = change.rel
         self._refuse_others(rel)
         self._parts.write_guard.require(self._root)
@@ -56,31 +59,38 @@ class RecordEdits:
                 images |= self._rendering(rel, document, changed, held)
                 images = {name: pair for name, pair in images.items() if pair[0] != pair[1]}
                 if images:
-                    self._write(images)
+                    self._write(images, [] if warnings is None else warnings)
         return change.back(document)
 
     def apply(self, change: RecordChange) -> Undo:
         """`change` as a hand edit like any other. Raises `Conflict`."""
-        back = self.change(change)
+        warnings: list[str] = []
+        back = self.change(change, warnings)
         path = str(memory_path(Scope.PROJECT, change.rel))
-        return Undo("record", self._parts.home.context(), path, record=back)
+        context = self._parts.home.context()
+        return Undo("record", context, path, record=back, warning=" ".join(warnings))
 
     def undo(self, undo: Undo) -> str:
         """Take a change of `apply` back; a sentence on it. Raises `Conflict`."""
         assert undo.record is not None
-        self.change(undo.record)
-        return f"Took back the change in {undo.path}."
+        warnings: list[str] = []
+        self.change(undo.record, warnings)
+        return " ".join((f"Took back the change in {undo.path}.", *warnings))
 
-    def _write(self, images: dict[str, tuple[bytes, bytes]]) -> None:
+    def _write(self, images: dict[str, tuple[bytes, bytes]], warnings: list[str]) -> None:
         paths = [self._root.directory / rel for rel in images]
         self._parts.snapshots.observe(source="before a change", dirty=paths)
         try:
             for rel, (before, after) in images.items():
-                self._replace(rel, before, after)
+                with made_all_the_same(warnings):
+                    self._replace(rel, before, after)
         finally:
-            self._parts.snapshots.record(
-                actor="user", source="by hand", subject="Record changed by hand", dirty=paths
-            )
+            try:  # what is changed is changed; the next snapshot takes it in
+                self._parts.snapshots.record(
+                    actor="user", source="by hand", subject="Record changed by hand", dirty=paths
+                )
+            except MendableError as error:
+                warnings.append(str(error))
 
     def _replace(self, rel: str, before: bytes, after: bytes) -> None:
         def compare(current: bytes | None) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.at_steps import no_more_locks
 from helpers.ordinary_user import without_power
 from reverie.cli.memory_lines import LineClock, MemoryLines
 from reverie.compose import copy_demo_home, open_parts
@@ -22,7 +23,7 @@ CREATE = json.dumps({"command": "create", "path": "/memories/workspace/new.md", 
 def answer_to(home: Path, workspace_id: str, project: str | None, tmp_path: Path) -> dict[str, object]:
     clock = LineClock(lambda: NOW)
     parts = open_parts(home, Profile.under(tmp_path / "profile"), clock)
-    lines = MemoryLines(parts, clock, workspace_id=workspace_id, project=project)
+    lines = MemoryLines(parts, clock, workspace_id=workspace_id, project=project, warn=print)
     (answer,) = lines.answer_all([CREATE])
     return answer
 
@@ -108,3 +109,16 @@ def test_duplicates_are_found_without_pins_and_that_is_said(tmp_path: Path) -> N
     assert (report.looked_at, report.left_out) == (known.looked_at, known.left_out)
     assert known.problem == ""
     assert report.problem.startswith("Pins and use are not known. ")
+
+
+def test_what_was_done_and_answered_is_no_failure_where_the_history_cannot_note_it(tmp_path: Path) -> None:
+    profile, clock = Profile.under(tmp_path / "profile"), LineClock(lambda: NOW)
+    parts = open_parts(copy_demo_home(tmp_path), profile, clock)
+    told: list[str] = []
+    lines = MemoryLines(parts, clock, workspace_id=None, project=None, warn=told.append)
+    answers = lines.answer_all([json.dumps({**json.loads(CREATE), "path": "/memories/global/new.md"})])
+    assert next(answers)["success"]
+    no_more_locks(profile)
+    assert list(answers) == []
+    (sentence,) = told
+    assert sentence.startswith("What was changed is not in the history yet.")

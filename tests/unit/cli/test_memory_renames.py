@@ -26,7 +26,7 @@ def test_index_and_links_follow_a_rename_and_links_by_name_stay(tmp_path: Path) 
     memory = maker.memory(cwd, files)
     clock = LineClock(lambda: 1_700_000_000_000)
     parts = HomeParts(HomeKey(maker.home(), "home-1"), Profile.under(tmp_path / "profile"), clock, Settings)
-    lines = MemoryLines(parts, clock, workspace_id=None, project=str(cwd))
+    lines = MemoryLines(parts, clock, workspace_id=None, project=str(cwd), warn=print)
     rename = {"command": "rename", "old_path": f"{BASE}/a.md", "new_path": f"{BASE}/sub/new.md"}
     (answer,) = lines.answer_all([json.dumps(rename)])
     assert answer == {"success": True, "output": f"Renamed {BASE}/a.md to {BASE}/sub/new.md."}

@@ -22,7 +22,7 @@ from reverie.errors import Conflict, MendableError, StoreError, Unavailable
 from reverie.files import directory as directory_module
 from reverie.files import removal as removal_module
 from reverie.files import rooted as rooted_module
-from reverie.files.atomic import held_name, is_temporary, temporary_name
+from reverie.files.atomic import Undurable, held_name, is_temporary, temporary_name
 from reverie.files.checkpoint import set_observer
 from reverie.files.directory import Directory
 from reverie.files.rooted import Entry, EscapesRoot, RootedDirectory
@@ -788,6 +788,27 @@ def test_what_is_left_of_a_folder_that_could_not_be_deleted_gets_its_name_back(
         with pytest.raises(Unavailable):
             rooted.remove("d")
     assert _tree(rooted.root) == {"d": None, "d/a": b"old"}
+
+
+def test_a_folder_that_was_looked_at_and_has_lost_something_counts_as_removed(
+    rooted: RootedDirectory,
+) -> None:
+    rooted.write("d/below/a", b"old")
+
+    def close(step: str) -> None:
+        if step == "hide":
+            next(rooted.root.iterdir()).chmod(0o555)
+
+    set_observer(close)
+    try:
+        with pytest.raises(Undurable, match="was removed, but what is left of it"):
+            without_power(lambda: rooted.remove("d", check=lambda _taken, _content: None))
+    finally:
+        set_observer(None)
+    assert rooted.entry("d") is None
+    (left,) = rooted.root.iterdir()
+    left.chmod(0o755)
+    assert is_temporary(left.name), "the sweep finds it"
 
 
 def test_an_unexpected_store_error_is_not_taken_for_missing(rooted: RootedDirectory, outside: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.at_steps import at_step, no_more_locks
 from helpers.benches import Time
 from helpers.claude_home import ClaudeHomeMaker, write
 from helpers.opened_files import opened_files
@@ -274,3 +275,15 @@ def test_a_project_that_may_not_be_entered_is_not_said_to_be_gone(parts: HomePar
             without_power(lambda: CompanionFiles(parts).read(one))
     finally:
         project.parent.chmod(0o755)
+
+
+def test_one_that_is_saved_is_no_failure_where_the_history_cannot_note_it(
+    parts: HomeParts, project: Path
+) -> None:
+    path = write(project / "CLAUDE.md", "One\n")
+    files, one = CompanionFiles(parts), companion(parts, project, path)
+    text = files.read(one)
+    with at_step("replace", lambda: no_more_locks(parts.profile)):
+        saved = files.save(one, "Two\n", text.sha256)
+    assert path.read_text() == saved.content == "Two\n"
+    assert "could not be" in saved.note

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.at_steps import at_step, device_fails
 from helpers.benches import contents, sample_parts, workspace
 from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable
 from reverie.homes.scopes import ScopeContext
@@ -222,3 +223,29 @@ def test_pins_of_several_are_taken_back_with_their_use(parts: HomeParts, context
     assert parts.usage.load()["global:testing.md"].pinned
     edits.undo(undo)
     assert parts.usage.load() == usage
+
+
+def test_an_undo_that_fails_half_way_leaves_everything_as_it_became_and_can_be_repeated(
+    parts: HomeParts, context: ScopeContext
+) -> None:
+    before = memories(parts)
+    undo = HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    became = memories(parts)
+    with at_step("temp", device_fails, nth=2), pytest.raises(Unavailable):
+        HandEdits(parts).undo(undo)
+    assert memories(parts) == became
+    HandEdits(parts).undo(undo)
+    assert memories(parts) == before
+
+
+def test_an_undo_whose_pins_cannot_follow_is_done_with_a_warning(
+    parts: HomeParts, context: ScopeContext
+) -> None:
+    before = memories(parts)
+    undo = HandChanges(parts).apply(context, merge(parts), kind="merge", subject="Merged")
+    (parts.home.root / "memory-meta.json").unlink()
+    (parts.home.root / "memory-meta.json").mkdir()
+    told = HandEdits(parts).undo(undo)
+    assert memories(parts) == before
+    assert told.startswith("Took back 3 changed files.")
+    assert "memory-meta.json" in told

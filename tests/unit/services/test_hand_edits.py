@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.at_steps import at_step, device_fails
 from helpers.benches import contents, sample_parts, workspace
 from helpers.ordinary_user import without_power
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable
@@ -313,3 +314,16 @@ def test_a_companion_is_saved_by_compare_and_swap_and_only_as_text(
     with pytest.raises(Conflict):
         files.save(companion, odd.content, odd.sha256)
     assert companion.path.read_bytes() == b"caf\xe9\n"
+
+
+def test_an_undo_of_a_folder_that_fails_half_way_brings_nothing_back_and_can_be_repeated(
+    parts: HomeParts, edits: HandEdits, context: ScopeContext
+) -> None:
+    before = memories(parts)
+    undo = edits.delete(context, "/memories/global/people")
+    without = memories(parts)
+    with at_step("temp", device_fails, nth=2), pytest.raises(Unavailable):
+        edits.undo(undo)
+    assert memories(parts) == without
+    edits.undo(undo)
+    assert memories(parts) == before

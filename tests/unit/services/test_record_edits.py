@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from helpers.at_steps import at_step, no_more_locks
 from helpers.loki_home import LokiMaker, error
 from helpers.pattern_writers import write_in_two_processes
 from helpers.samples import copy_sample
@@ -144,9 +145,9 @@ def test_a_writer_without_a_lock_is_not_overwritten(
     path = maker.patterns({"id": "a"})
     whole = RecordEdits._write
 
-    def late(self: RecordEdits, images: dict[str, tuple[bytes, bytes]]) -> None:
+    def late(self: RecordEdits, images: dict[str, tuple[bytes, bytes]], warnings: list[str]) -> None:
         path.write_text('{"patterns": ["theirs"]}')
-        whole(self, images)
+        whole(self, images, warnings)
 
     monkeypatch.setattr(RecordEdits, "_write", late)
     with pytest.raises(Conflict):
@@ -295,3 +296,13 @@ def test_an_episode_is_only_deleted_and_only_while_its_agent_does_not_hold_it(
     with lock_beside(maker.memory / EPISODE), pytest.raises(MendableError, match="locked by its agent"):
         desk.delete(context, path)
     assert (maker.memory / EPISODE).exists()
+
+
+def test_a_change_that_is_made_is_no_failure_where_the_history_cannot_note_it(
+    maker: LokiMaker, edits: RecordEdits, tmp_path: Path
+) -> None:
+    change = resolution(EPISODE, 1, "", "asked Ada")
+    with at_step("replace", lambda: no_more_locks(Profile.under(tmp_path / "profile"))):
+        undo = edits.apply(change)
+    assert record(maker, EPISODE)["errors_encountered"][1]["resolution"] == "asked Ada"
+    assert "could not be" in undo.warning

@@ -1,0 +1,42 @@
+"""Let something happen at a named step of a change (`reverie.files.checkpoint`)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from reverie.files.checkpoint import set_observer
+from reverie.profile import Profile
+
+
+@contextmanager
+def at_step(name: str, act: Callable[[], object], *, nth: int = 1) -> Iterator[None]:
+    """`act` when the step `name` is passed for the nth time in the block."""
+    passed = 0
+
+    def observe(step: str) -> None:
+        nonlocal passed
+        passed += step == name
+        if step == name and passed == nth:
+            act()
+
+    set_observer(observe)
+    try:
+        yield
+    finally:
+        set_observer(None)
+    assert passed >= nth, f"{name} was passed {passed} times"
+
+
+def device_fails() -> None:
+    """As a disk does."""
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def no_more_locks(profile: Profile) -> None:
+    """From now on no lock can be taken, and so nothing noted in the history."""
+    shutil.rmtree(profile.locks)
+    profile.locks.write_text("no folder")
