@@ -46,6 +46,7 @@ from reverie.files.atomic import (
 from reverie.files.containment import EscapesRoot as EscapesRoot
 from reverie.files.containment import names_in, opened_below, resolve
 from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileError, SwappedError
+from reverie.files.real_path import real_path
 from reverie.files.removal import remove_entry
 
 _T = TypeVar("_T")
@@ -218,7 +219,7 @@ class RootedDirectory:
         walk = Walk()
         if before is None:
             return walk
-        root = os.path.realpath(self.root)
+        root = real_path(self.root)
         files = 0
         pending = self._children(root, "", walk.problems)
         while pending and (files_limit is None or files < files_limit):
@@ -242,7 +243,7 @@ class RootedDirectory:
 
         A directory that this process may not change is passed over: nothing of ours can be in it.
         """
-        root = os.path.realpath(self.root)
+        root = real_path(self.root)
         swept = 0
         pending = [""]
         while pending:
@@ -355,7 +356,7 @@ class RootedDirectory:
         """
         if not resolved and SUPPORTS_DIR_FD:
             return str(self.root), parts or [""]
-        root = os.path.realpath(self.root)
+        root = real_path(self.root)
         return root, resolve(root, rel, parts, follow=follow) or [""]
 
     def _not_a_directory(self, error: OSError, rel: str, done: str, *, create: bool) -> MendableError:

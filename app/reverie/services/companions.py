@@ -11,13 +11,13 @@ Threading: blocks on disk; not for the GUI thread. Failure: `MendableError`, not
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.lock import file_lock
+from reverie.files.real_path import real_path
 from reverie.files.rooted import RootedDirectory
 from reverie.files.watch_plan import WatchTarget
 from reverie.homes.listing import Companion
@@ -157,12 +157,12 @@ def kept_file(path: Path) -> Path:
     """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
     if not path.is_symlink():
         return path
-    real = Path(os.path.realpath(path))
-    return path.parent / real.relative_to(os.path.realpath(path.parent)) if _is_below(real, path) else path
+    real = Path(real_path(path))
+    return path.parent / real.relative_to(real_path(path.parent)) if _is_below(real, path) else path
 
 
 def _is_below(real: Path, link: Path) -> bool:
-    return real.is_relative_to(os.path.realpath(link.parent))
+    return real.is_relative_to(real_path(link.parent))
 
 
 def companion_targets(companions: Iterable[Companion], watched: Collection[Path]) -> list[WatchTarget]:
