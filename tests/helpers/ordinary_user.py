@@ -4,7 +4,7 @@ Root ignores modes, and with them whole families of faults. A Linux thread can g
 so real parts can be used in the same process; a program started through this file has none either. Both keep
 root's files and its Python. Where the tests run as an ordinary user nothing is given up.
 
-`python tests/helpers/ordinary_user.py ARGUMENTS` runs this Python with ARGUMENTS, without capabilities.
+`python -P tests/helpers/ordinary_user.py COMMAND...` becomes COMMAND without capabilities.
 """
 
 from __future__ import annotations
@@ -67,12 +67,14 @@ def without_power(act: Callable[[], _T]) -> _T:
     return results[0]
 
 
-def main(arguments: list[str]) -> None:
-    """Become this Python with `arguments`. A process of root would get its capabilities back there."""
-    give_up_power()
-    if ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-        raise OSError("prctl failed")
-    os.execv(sys.executable, [sys.executable, *arguments])
+def main(command: list[str]) -> None:
+    """Become `command`."""
+    if has_power():
+        give_up_power()
+        # Else a program that root starts has its capabilities again.
+        if ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+            raise OSError("prctl failed")
+    os.execvp(command[0], command)
 
 
 if __name__ == "__main__":
