@@ -321,9 +321,9 @@ def current_commit() -> str:
 
 def user_command(python: Path, seed: str) -> list[str | Path]:
     """The part of the tests that `seed` chooses, without the rights of root. Another seed chooses others."""
-    without_rights = [python, "-P", ROOT / "tests" / "helpers" / "ordinary_user.py"]
+    without_rights: list[str | Path] = [python, "-P", ROOT / "tests" / "helpers" / "ordinary_user.py"]
     # The checkout may belong to somebody else: nothing is written there.
-    pytest = [python, "-B", "-m", "pytest", "-n0", "-p", "no:cacheprovider"]
+    pytest: list[str | Path] = [python, "-B", "-m", "pytest", "-n0", "-p", "no:cacheprovider"]
     return [*without_rights, *pytest, "--sample", str(USER_SHARE), "--sample-seed", seed, *USER_TESTS]
 
 

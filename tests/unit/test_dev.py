@@ -317,7 +317,7 @@ def test_the_check_fails_when_the_types_or_the_tests_do_which_run_side_by_side(
 
 @pytest.mark.parametrize(
     ("root", "arguments", "passes", "code"),
-    [(True, [], True, 0), (True, [], False, 1), (True, ["-k", "lease"], False, 0), (False, [], False, 0)],
+    [
         (True, [], True, 0),
         (True, [], False, 1),
         (True, ["--", "-k", "lease"], False, 0),
