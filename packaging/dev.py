@@ -37,6 +37,16 @@ PACKAGE_LOCK = ROOT / "packaging" / "requirements-package.txt"
 OLDEST_PYTHON = (3, 11)
 # -P: without it `-m` would import from the caller's current directory first.
 REVERIE = ("-P", "-m", "reverie")
+# Root may open any file, which hides mistakes: of these, one test in USER_SHARE runs without its rights too.
+USER_TESTS = (
+    *(f"tests/unit/{room}" for room in ("files", "homes", "memory", "runs", "services")),
+    "tests/unit/test_settings.py",
+    "tests/unit/test_profile.py",
+    "tests/end2end/test_bad_homes.py",
+)
+USER_SHARE = 20
+TEST_COUNTS = re.compile(r"^(\d+ passed.*?)(?:, \d+ deselected)?(?: in [\d.]+s.*)?$", re.MULTILINE)
+"""What pytest says at its end: the counts without the time."""
 LOCK_HEADER = "# Exact versions and hashes, without addresses, made by `packaging/dev.py lock`.\n"
 
 USAGE = """\
@@ -128,7 +138,8 @@ def quietly(title: str, command: Sequence[str | Path], *, cwd: Path = ROOT) -> t
     )
     took = time.monotonic() - began
     if done.returncode == 0:
-        return True, f"  ok      {title} ({took:.1f} s)"
+        counts = TEST_COUNTS.findall(done.stdout)[-1:]
+        return True, f"  ok      {': '.join([title, *counts])} ({took:.1f} s)"
     words = shlex.join(str(part) for part in command)
     return False, f"  FAILED  {title} ({took:.1f} s): {words}\n{done.stdout.rstrip()}"
 
@@ -276,16 +287,44 @@ def test(arguments: Sequence[str]) -> int:
     }
     failed = [title for title, words in checks.items() if not step(title, [python, *words])]
     # Without a cache mypy takes half a minute on one core; the tests are prepared on the other meanwhile.
+    beside: dict[str, Sequence[str | Path]] = {"mypy --strict": [python, "-m", "mypy"]}
+    if is_root() and not pytest_arguments(arguments):
+        seed = current_commit()
+        beside[f"a part of the tests as an ordinary user (seed {seed})"] = user_command(python, seed)
     with ThreadPoolExecutor(1) as pool:
-        types = pool.submit(quietly, "mypy --strict", [python, "-m", "mypy"])
+        running = {title: pool.submit(quietly, title, words) for title, words in beside.items()}
         compile_tests(python)
         code = run_tests(python, arguments)
-        well_typed, sentence = types.result()
-    say(sentence)
-    failed += [] if well_typed else ["mypy --strict"]
+        for title, future in running.items():
+            went_well, sentence = future.result()
+            say(sentence)
+            failed += [] if went_well else [title]
     if failed:
         say(f"FAILED: {', '.join(failed)} (see above)")
     return 1 if failed else code
+
+
+def is_root() -> bool:
+    """Whether this is root where it can give its rights up."""
+    return sys.platform.startswith("linux") and os.geteuid() == 0
+
+
+def current_commit() -> str:
+    """The start of the checkout's commit; `none` outside of git."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return "none"
+    return done.stdout.strip() or "none"
+
+
+def user_command(python: Path, seed: str) -> list[str | Path]:
+    """The part of the tests that `seed` chooses, without the rights of root. Another seed chooses others."""
+    without_rights: list[str | Path] = [python, "-P", ROOT / "tests" / "helpers" / "ordinary_user.py"]
+    # The checkout may belong to somebody else: nothing is written there.
+    pytest: list[str | Path] = [python, "-B", "-m", "pytest", "-n0", "-p", "no:cacheprovider"]
+    return [*without_rights, *pytest, "--sample", str(USER_SHARE), "--sample-seed", seed, *USER_TESTS]
 
 
 def test_under(arguments: Sequence[str]) -> int:

@@ -14,4 +14,5 @@ pytest_plugins = [
     "helpers.profiles",
     "helpers.lazy_qt",
     "helpers.thrift",
+    "helpers.sampled",
 ]

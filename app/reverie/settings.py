@@ -23,6 +23,7 @@ from reverie.clock import Clock, system_clock
 from reverie.errors import mendable_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
+from reverie.files.real_path import real_path
 from reverie.files.regular import read_regular
 
 
@@ -215,7 +216,7 @@ def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock
     """Write what differs from the file (a missing key stands for its default), atomically. Raises
     `MendableError`."""
     # Through a symlink, so that the file of a dotfiles manager is the one that changes.
-    real = path.resolve()
+    real = Path(real_path(path))
     try:
         content = _read(real)
     except OSError as error:

@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from campaign import churn, faults, mutations, paths, sweep
+from campaign import churn, faults, mutations, paths, sweep, whole_suite
 from campaign.agents import part as agents_part
 from campaign.agents.install import Sources, default_cache
 from helpers.claude_home import ClaudeHomeMaker, look_at_many
@@ -175,6 +175,12 @@ def agents(directory: Path) -> tuple[list[str], bool]:
     return agents_part.run(place, AGENTS, modules=AGENT_CHECKS, limit=AGENT_MINUTES * 60)
 
 
+def pythons(directory: Path) -> tuple[list[str], bool]:
+    """The whole suite in fresh clones: each minor version of Python, the system's own, and `--pythons`."""
+    return whole_suite.run_pythons(directory, PYTHONS)
+
+
+PYTHONS: tuple[Path, ...] = ()
 AGENTS = Sources(default_cache())
 AGENT_CHECKS = agents_part.MODULES
 AGENT_MINUTES = agents_part.LIMIT_S / 60
@@ -202,6 +208,8 @@ PARTS: dict[str, Part] = {
     "tour": tour,
     "extraction": extraction,
     "packages": packages,
+    "user": whole_suite.run_user,
+    "pythons": pythons,
 }
 
 
@@ -231,6 +239,14 @@ def main() -> int:
     parser.add_argument(
         "--agent-homes", type=Path, help="an empty directory where the homes are kept afterwards"
     )
+    parser.add_argument(
+        "--pythons",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="PATH",
+        help="interpreters to test with, too",
+    )
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="only these parts")
     arguments = parser.parse_args()
     globals().update(
@@ -244,6 +260,7 @@ def main() -> int:
         ),
         AGENT_CHECKS=tuple(arguments.agent_checks),
         AGENT_MINUTES=arguments.agent_minutes,
+        PYTHONS=tuple(arguments.pythons),
         AGENT_HOMES=arguments.agent_homes and arguments.agent_homes.absolute(),
     )
     # What a part started is ended by its own clean-up, which a plain SIGTERM would skip.

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -305,12 +306,58 @@ def test_the_check_fails_when_the_types_or_the_tests_do_which_run_side_by_side(
     monkeypatch.setattr(dev, "set_up", lambda: Path("python"))
     monkeypatch.setattr(dev, "step", lambda *_: True)
     monkeypatch.setattr(dev, "quietly", quietly)
+    monkeypatch.setattr(dev, "is_root", lambda: False)
     monkeypatch.setattr(dev, "compile_tests", lambda _python: None)
     monkeypatch.setattr(dev, "run_tests", run_tests)
     assert dev.main(["test"]) == code
     shown = capsys.readouterr().err
     assert "said of mypy" in shown
     assert ("FAILED: mypy" in shown) == bool(types)
+
+
+@pytest.mark.parametrize(
+    ("root", "arguments", "passes", "code"),
+    [
+        (True, [], True, 0),
+        (True, [], False, 1),
+        (True, ["--", "-k", "lease"], False, 0),
+        (False, [], False, 0),
+    ],
+    ids=["good", "bad", "only what was asked for", "an ordinary user"],
+)
+def test_root_runs_a_part_as_an_ordinary_user_and_what_fails_there_fails_the_check(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    root: bool,
+    arguments: list[str],
+    passes: bool,
+    code: int,
+) -> None:
+    started: list[list[str]] = []
+
+    def quietly(title: str, command: Iterable[object]) -> tuple[bool, str]:
+        started.append([str(word) for word in command])
+        return passes or "mypy" in title, f"said of {title}"
+
+    monkeypatch.setattr(dev, "set_up", lambda: Path("python"))
+    monkeypatch.setattr(dev, "step", lambda *_: True)
+    monkeypatch.setattr(dev, "quietly", quietly)
+    monkeypatch.setattr(dev, "is_root", lambda: root)
+    monkeypatch.setattr(dev, "compile_tests", lambda _python: None)
+    monkeypatch.setattr(dev, "run_tests", lambda *_: 0)
+    assert dev.main(["test", *arguments]) == code
+    parts = [command for command in started if "--sample" in command]
+    assert len(parts) == (root and not arguments)
+    assert ("as an ordinary user" in capsys.readouterr().err) == bool(parts)
+    for command in parts:
+        assert command[command.index("--sample-seed") + 1] == dev.current_commit()
+        assert all((PROJECT / path).exists() for path in dev.USER_TESTS)
+
+
+def test_a_step_that_ran_tests_says_how_many(capsys: pytest.CaptureFixture[str]) -> None:
+    for last in ("9 passed, 2 skipped, 30 deselected in 1.25s", "9 passed, 2 skipped in 99.10s (0:01:39)"):
+        assert dev.step("a step", [sys.executable, "-c", f"print('...'); print({last!r})"])
+        assert re.fullmatch(r"  ok      a step: 9 passed, 2 skipped \(\d+\.\d s\)\n", capsys.readouterr().err)
 
 
 def test_it_starts_from_a_bare_python_without_the_environment() -> None:

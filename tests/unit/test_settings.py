@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.links import circle, endless_link
 from reverie.clock import fixed_clock
 from reverie.errors import MendableError
 from reverie.settings import ProviderSettings, ProvidersSettings, Settings, load_settings, save_settings
@@ -166,6 +168,18 @@ def test_a_linked_file_is_changed_where_it_lies(file: Path, tmp_path: Path) -> N
     assert file.is_symlink()
     assert load_settings(real)[0] == Settings()
     assert (tmp_path / "dotfiles").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("make", [circle, endless_link])
+def test_settings_behind_links_that_cannot_be_followed_are_refused_in_words(
+    file: Path, make: Callable[[Path], object]
+) -> None:
+    file.parent.mkdir()
+    make(file)
+    before = sorted(file.parent.iterdir())
+    with pytest.raises(MendableError, match="could not be saved"):
+        save_settings(file, changed(Settings(), "watch", quiet_ms=300))
+    assert sorted(file.parent.iterdir()) == before
 
 
 PROVIDERS = """\

@@ -19,6 +19,7 @@ from reverie.errors import StoreError
 from reverie.files.atomic import shown
 from reverie.files.descent import Descent
 from reverie.files.directory import Directory, SwappedError
+from reverie.files.real_path import has_too_many_links, real_path
 from reverie.files.there import is_there
 
 # On Windows also its own separator and the mark of a drive or an alternate stream.
@@ -53,13 +54,8 @@ def names_in(rel: str, done: str) -> list[str]:
 
 def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]:
     """The real path of `rel` below the real path `root`, as names. Raises EscapesRoot."""
-    try:
-        if follow or not parts:
-            real = os.path.realpath(Path(root, *parts))
-        else:
-            real = str(Path(os.path.realpath(Path(root, *parts[:-1])), parts[-1]))
-    except RecursionError:  # realpath calls itself for each link of a chain
-        real = ""
+    followed, last = (parts, []) if follow else (parts[:-1], parts[-1:])
+    real = str(Path(real_path(Path(root, *followed)), *last))
     inside = root.rstrip(os.sep) + os.sep
     if os.path.normcase(real) == os.path.normcase(root):
         return []
@@ -68,6 +64,12 @@ def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]
             f"“{shown(rel)}” leads outside its folder.",
             cause="A symbolic link on the way points elsewhere.",
             next_step="Open the file where it really is.",
+        )
+    if has_too_many_links(Path(root, *followed)):
+        raise EscapesRoot(
+            f"“{shown(rel)}” cannot be reached.",
+            cause="Its symbolic links lead in a circle, or there are more than the system follows.",
+            next_step="Check the symbolic links in that folder.",
         )
     return list(Path(real[len(inside) :]).parts)
 

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from reverie.errors import Busy, mendable_from_os
 from reverie.files.directory import ensure_private
+from reverie.files.real_path import real_path
 
 if sys.platform == "win32":
     import msvcrt
@@ -44,7 +45,7 @@ def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Itera
     Raises Busy after `timeout_s` seconds, Unavailable when `lock_dir` cannot be used.
     """
     ensure_private(lock_dir)
-    real = os.path.normcase(os.path.realpath(target))
+    real = os.path.normcase(real_path(target))
     file = lock_dir / f"{hashlib.sha256(os.fsencode(real)).hexdigest()}.lock"
     with held_lock(file, target, timeout_s=timeout_s):
         yield

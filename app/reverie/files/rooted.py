@@ -49,6 +49,7 @@ from reverie.files.containment import names_in, opened_below, resolve
 from reverie.files.descent import Descent, everything_below
 from reverie.files.directory import SUPPORTS_DIR_FD, Directory, NotRegularFileError, SwappedError
 from reverie.files.protection import refuse_write_protected
+from reverie.files.real_path import real_path
 from reverie.files.removal import remove_entry
 from reverie.files.spelling import is_itself, listed_name
 from reverie.files.there import is_directory, is_there
@@ -260,7 +261,7 @@ class RootedDirectory:
         walk = Walk()
         if before is None:
             return walk
-        root = os.path.realpath(self.root)
+        root = real_path(self.root)
         files = 0
         with Descent(lambda: Directory.open(root)) as descent:
             pending = self._children(descent, "", walk.problems)
@@ -285,7 +286,7 @@ class RootedDirectory:
 
         A directory that this process may not change is passed over: nothing of ours can be in it.
         """
-        root = os.path.realpath(self.root)
+        root = real_path(self.root)
         swept = 0
         pending = [""]
         with Descent(lambda: Directory.open(root)) as descent:
@@ -398,7 +399,7 @@ class RootedDirectory:
         """
         if not resolved and SUPPORTS_DIR_FD:
             return str(self.root), parts or [""]
-        root = os.path.realpath(self.root)
+        root = real_path(self.root)
         return root, resolve(root, rel, parts, follow=follow) or [""]
 
     def _not_a_directory(self, error: OSError, rel: str, done: str, *, create: bool) -> MendableError:

@@ -15,7 +15,6 @@ Callable from any thread; blocks on disk and lock, so never from the GUI thread.
 from __future__ import annotations
 
 import hashlib
-import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from reverie.files.atomic import ATTEMPTS, create_file, replace_file
 from reverie.files.directory import Directory, SwappedError
 from reverie.files.jsjson import parse_object, stringify
 from reverie.files.lock import file_lock
+from reverie.files.real_path import real_path
 
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
@@ -159,7 +159,7 @@ class Sidecar:
         )
 
     def _real_path(self) -> Path:
-        return Path(os.path.realpath(self.path))
+        return Path(real_path(self.path))
 
 
 class _OvertakenError(Exception):

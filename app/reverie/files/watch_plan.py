@@ -23,6 +23,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reverie.files.real_path import real_path
+
 
 @dataclass(frozen=True, slots=True)
 class WatchTarget:
@@ -114,7 +116,7 @@ def _single_file(target: WatchTarget, given: str, real: str, status: os.stat_res
     _add_file(
         files,
         directories,
-        os.path.join(os.path.realpath(os.path.dirname(given)), os.path.basename(given)),
+        os.path.join(real_path(os.path.dirname(given)), os.path.basename(given)),
         given,
     )
     return Placement(
@@ -125,7 +127,7 @@ def _single_file(target: WatchTarget, given: str, real: str, status: os.stat_res
 def _add_file(files: dict[str, str], directories: dict[str, Watched], path: str, given: str) -> None:
     """Watch one file. Where its name is a symlink (dotfiles managers), the file it leads to is watched
     too."""
-    for place in {path, os.path.realpath(path)}:
+    for place in {path, real_path(path)}:
         directory = os.path.dirname(place)
         status = _status(directory)
         if status is not None:
@@ -142,7 +144,7 @@ def _resolved(path: str, known: dict[str, str]) -> str:
     if above is None:
         above = known[parent] = _resolved(parent, known)
     joined = os.path.join(above, name)
-    return os.path.realpath(joined) if os.path.islink(joined) else joined
+    return real_path(joined) if os.path.islink(joined) else joined
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -21,6 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from reverie.files.descent import walk_paths
+from reverie.files.real_path import real_path
 from reverie.files.there import is_link
 from reverie.homes.claude_places import Machine, nested_worktree
 from reverie.homes.claude_settings import excluded_patterns
@@ -154,7 +155,7 @@ class _Order:
     ) -> None:
         """Add a file and its imports. `expected`: shown though it is not there."""
         there = is_file(path)
-        real = os.path.realpath(path)
+        real = real_path(path)
         if not (there or expected):
             return
         if there and origin.kind == "project" and self._name_credential(origin, path, real):
@@ -199,14 +200,14 @@ class _Order:
         if self._excludes(origin, directory):
             return
         if is_link(directory):
-            directory = Path(os.path.realpath(directory))
+            directory = Path(real_path(directory))
             if origin.kind == "project" and not self._inside(directory):
                 return
         self._add_rules(origin, directory, {})
 
     def add_unread(self, scope: Scope, path: Path, label: str, note: str) -> None:
         """Add a file that another part of the agent reads, or none of today."""
-        real = os.path.realpath(path)
+        real = real_path(path)
         if is_file(path) and not self._is_taken(path, real):
             self._seen.add(real)
             self.found.append(Companion(scope, path, label, exists=True, note=note, loading="elsewhere"))
@@ -230,7 +231,7 @@ class _Order:
         if not speaks:
             self.add(origin, path, note=f"{_NO_CLAUDE} {_REPOSITORY}")
             return
-        real = os.path.realpath(path)
+        real = real_path(path)
         if is_file(path) and not self._is_taken(path, real):
             # A CLAUDE.md may import it or be a link to it: whatever comes later may still load it.
             self.found.append(
@@ -243,7 +244,7 @@ class _Order:
         if origin.kind == "managed" or not may_be_imported(target.name) or not is_file(target):
             return
         if origin.kind == "project" and not self._inside(target):
-            real = os.path.realpath(target)
+            real = real_path(target)
             if not self._is_taken(target, real):
                 self._seen.add(real)
                 note = f"Imported by {label}. {_APPROVED}"
@@ -262,7 +263,7 @@ class _Order:
         self.found = [each for each in self.found if each.loading != "replaced" or each.path != path]
 
     def _add_rules(self, origin: _Origin, directory: Path, visited: dict[str, None]) -> None:
-        real = os.path.realpath(directory)
+        real = real_path(directory)
         if real in visited or len(self.found) >= _MOST_FILES:
             return
         visited[real] = None
@@ -275,7 +276,7 @@ class _Order:
         for entry in entries:
             path = Path(entry.path)
             if _is_link(entry):
-                path = Path(os.path.realpath(path))
+                path = Path(real_path(path))
                 if origin.kind == "project" and not self._inside(path):
                     continue
             if is_directory(path):
@@ -299,7 +300,7 @@ class _Order:
 
     def _says_something(self, path: Path) -> bool:
         """Whether a CLAUDE file of the project is loaded and not empty."""
-        real = os.path.realpath(path)
+        real = real_path(path)
         if real in self._seen or not is_file(path) or never_opened(path, Path(real)):
             return False
         version, loading, _why = self._judge(_Origin(Scope.PROJECT, "", "project"), path, rule=False)
@@ -315,14 +316,12 @@ class _Order:
 
     def _target(self, path: Path, target: str) -> Path:
         # Of a link, imports are relative to the file that it leads to.
-        folder = Path(os.path.realpath(path)).parent if is_link(path) else path.parent
+        folder = Path(real_path(path)).parent if is_link(path) else path.parent
         whole = self._machine.home_dir / target[2:] if target.startswith("~/") else folder / target
         return Path(os.path.normpath(str(whole).replace("\0", "")))
 
     def _inside(self, path: Path) -> bool:
-        return self._cwd is not None and Path(os.path.realpath(path)).is_relative_to(
-            os.path.realpath(self._cwd)
-        )
+        return self._cwd is not None and Path(real_path(path)).is_relative_to(real_path(self._cwd))
 
 
 def _agents_first(found: list[Companion]) -> list[Companion]:

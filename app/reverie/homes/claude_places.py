@@ -22,6 +22,7 @@ from pathlib import Path
 
 from reverie.errors import MendableError
 from reverie.files.atomic import atomic_write
+from reverie.files.real_path import real_path
 from reverie.files.there import is_file
 from reverie.homes.reading import is_directory, read_json, read_regular
 
@@ -158,18 +159,19 @@ def _of_worktree(place: Path, git: Path) -> str | None:
     pointer = _line(git)
     if not pointer.startswith("gitdir:"):
         return None
-    own = Path(os.path.realpath(place / pointer.removeprefix("gitdir:").strip()))
+    own = Path(real_path(place / pointer.removeprefix("gitdir:").strip()))
     common_line, back = _line(own / "commondir"), _line(own / "gitdir")
     if not common_line or not back:
         return None
-    common = Path(os.path.realpath(own / common_line))
-    if own.parent != common / "worktrees" or os.path.realpath(own / back) != os.path.realpath(git):
+    common = Path(real_path(own / common_line))
+    if own.parent != common / "worktrees" or real_path(own / back) != real_path(git):
         return None
     return str(common.parent) if common.name == ".git" else str(common)
 
 
 def _line(path: Path) -> str:
     try:
-        return read_regular(path, _POINTER_BYTES).decode("utf-8", "surrogateescape").strip()
+        text = read_regular(path, _POINTER_BYTES).decode("utf-8", "surrogateescape").strip()
     except OSError:
         return ""
+    return "" if "\0" in text else text

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reverie.files.real_path import real_path
 from reverie.files.there import is_there
 from reverie.homes.claude_places import canonical_root
 from reverie.homes.reading import file_names, read_json
@@ -263,7 +264,7 @@ def _why_not_by_project(directory: Path, cwd: str, machine: Machine) -> str:
 
 
 def _real(path: Path | str) -> Path:
-    return Path(os.path.normcase(os.path.realpath(path)))
+    return Path(os.path.normcase(real_path(path)))
 
 
 def _absolute(value: object, home_dir: Path) -> Path | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from reverie.files.real_path import real_path
 from reverie.homes.reading import directory_names, is_directory, is_file
 
 KIND = "codex"
@@ -41,7 +42,7 @@ def normalised_cwd(cwd: str, *, wsl: bool | None = None) -> str:
     """Symlinks resolved; as given where it does not exist. On a drive of Windows, under WSL, lower-cased.
     `wsl`: whether this is one; None: find out."""
     try:
-        real = os.path.realpath(cwd, strict=True)
+        real = real_path(cwd, strict=True)
     except (OSError, ValueError):
         return cwd
     mounted = _WINDOWS_DRIVE.match(real) and (_is_wsl() if wsl is None else wsl)
@@ -124,10 +125,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
-    try:
-        return one.resolve() == other.resolve()
-    except (OSError, RuntimeError):
-        return False
+    return real_path(one) == real_path(other)
 
 
 def _names(directory: Path) -> Iterator[str]:

@@ -22,7 +22,6 @@ Threading: blocks on disk; any thread and process. Failure: `MendableError`.
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from typing import Any, Literal, overload
 from reverie.clock import Clock
 from reverie.errors import StoreError, Unavailable, mendable_from_os
 from reverie.files.directory import ensure_private
+from reverie.files.real_path import real_path
 from reverie.files.sidecar import Change, Sidecar
 
 _ID_BYTES = 8
@@ -220,7 +220,7 @@ def _is_id(text: str) -> bool:
 
 def _place(root: Path) -> _Place:
     try:
-        real = Path(os.path.realpath(root, strict=True))
+        real = Path(real_path(root, strict=True))
         status = real.stat()
     except OSError as error:
         raise mendable_from_os(error, f"The home {root} is not there now.") from error
@@ -233,4 +233,4 @@ def _still_there(known: KnownHome) -> bool:
         status = known.root.stat()
     except (OSError, ValueError):
         return False
-    return status.st_ino == known.inode and Path(os.path.realpath(known.root)) == known.root
+    return status.st_ino == known.inode and Path(real_path(known.root)) == known.root

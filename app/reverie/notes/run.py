@@ -24,6 +24,7 @@ from reverie.errors import MendableError, StoreError, mendable_from_os
 from reverie.files.containment import EscapesRoot
 from reverie.files.directory import Directory, SwappedError
 from reverie.files.lease import Lease
+from reverie.files.real_path import real_path
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.agents import NotesPlace
 from reverie.homes.base import Home
@@ -238,7 +239,7 @@ def _with_check(attempt: Mapping[str, Any], problem: str) -> dict[str, Any]:
 
 def refuse_outside(home: Home, place: NotesPlace) -> None:
     """Raises `EscapesRoot` where a link leads the notes of a session out of the home."""
-    root, directory = os.path.realpath(home.root), os.path.realpath(place.root.directory)
+    root, directory = real_path(home.root), real_path(place.root.directory)
     if not directory.startswith(root.rstrip(os.sep) + os.sep):
         raise EscapesRoot(
             "The session notes were not updated.",
@@ -249,7 +250,7 @@ def refuse_outside(home: Home, place: NotesPlace) -> None:
 
 def make_private(home: Home, place: NotesPlace) -> None:
     """Make what is missing of the directory of the notes, for their owner only. Raises `MendableError`."""
-    root = os.path.realpath(home.root)
+    root = real_path(home.root)
     if not place.root.directory.is_relative_to(home.root):
         return  # the store makes it, and refuses what leads elsewhere
     names = place.root.directory.relative_to(home.root).parts + tuple(place.rel.split("/")[:-1])

@@ -12,7 +12,6 @@ changed; what goes wrong once a change is made is a warning beside its result.
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -22,6 +21,7 @@ from reverie.errors import Conflict, MendableError, StoreError, Unavailable, men
 from reverie.files.atomic import made_all_the_same
 from reverie.files.lock import file_lock
 from reverie.files.protection import is_write_protected, write_protected
+from reverie.files.real_path import real_path
 from reverie.files.rooted import RootedDirectory
 from reverie.files.there import is_link
 from reverie.files.watch_plan import WatchTarget
@@ -200,12 +200,12 @@ def kept_file(path: Path) -> Path:
     """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
     if not is_link(path):
         return path
-    real = Path(os.path.realpath(path))
-    return path.parent / real.relative_to(os.path.realpath(path.parent)) if _is_below(real, path) else path
+    real = Path(real_path(path))
+    return path.parent / real.relative_to(real_path(path.parent)) if _is_below(real, path) else path
 
 
 def _is_below(real: Path, link: Path) -> bool:
-    return real.is_relative_to(os.path.realpath(link.parent))
+    return real.is_relative_to(real_path(link.parent))
 
 
 def companion_targets(companions: Iterable[Companion], watched: Collection[Path]) -> list[WatchTarget]:

@@ -7,7 +7,6 @@ Threading: blocking, any thread but the GUI's. Failure: `MendableError`; `Confli
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,6 +14,7 @@ from typing import Literal
 from reverie.errors import Conflict, MendableError, StoreError
 from reverie.files.containment import opened_below
 from reverie.files.directory import SwappedError
+from reverie.files.real_path import real_path
 from reverie.homes.scopes import ScopeRoot
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.store import MemoryStore, sha256_of_bytes
@@ -129,7 +129,7 @@ def remove_empty(store: MemoryStore, folder: MemoryPath) -> None:
     *above, name = folder.segments
     with (
         contextlib.suppress(OSError, SwappedError),
-        opened_below(os.path.realpath(root.directory), above) as directory,
+        opened_below(real_path(root.directory), above) as directory,
     ):
         directory.remove_empty(name)
 

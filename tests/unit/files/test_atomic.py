@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.ordinary_user import has_power
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable
 from reverie.files import atomic as atomic_module
 from reverie.files import directory as directory_module
@@ -130,7 +131,7 @@ def test_an_existing_file_keeps_its_mode_and_a_new_one_follows_the_umask(tmp_pat
     assert (tmp_path / "old").stat().st_mode & 0o7777 == 0o600
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.skipif(not has_power(), reason="only root can give files away")
 def test_root_leaves_a_file_to_its_owner(tmp_path: Path) -> None:
     (tmp_path / "theirs").write_bytes(b"")
     os.chown(tmp_path / "theirs", 1234, 4321)
@@ -156,7 +157,7 @@ except MendableError as error:
 
 
 @pytest.mark.skipif(
-    not sys.platform.startswith("linux") or os.geteuid() != 0, reason="only root can make files of others"
+    not sys.platform.startswith("linux") or not has_power(), reason="only root can make files of others"
 )
 @pytest.mark.parametrize(
     ("owner", "mode", "groups", "after"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.ordinary_user import has_power
 from helpers.unsynced import Unsynced
 from reverie.errors import Unavailable
 from reverie.files import directory as directory_module
@@ -159,7 +160,7 @@ def test_a_file_in_the_place_of_a_private_directory_is_an_error_with_words(tmp_p
         ensure_private(tmp_path / "state")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+@pytest.mark.skipif(not has_power(), reason="only root can give a directory away")
 def test_a_private_directory_of_another_user_is_refused(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     os.chown(tmp_path / "theirs", 65534, 65534)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.claude_home import ClaudeHomeMaker, write
+from helpers.links import endless_link
 from helpers.ordinary_user import without_power
 from reverie.homes.claude_companions import companions
 from reverie.homes.claude_text import imports_in
@@ -304,3 +305,19 @@ def test_managed_rules_count_and_imports_of_managed_files_do_not(maker: ClaudeHo
         ("CLAUDE.md", "start"),
         ("r.md", "start"),
     ]
+
+
+def test_links_of_a_repository_that_cannot_be_followed_hide_no_other_file(maker: ClaudeHomeMaker) -> None:
+    project = maker.repository("shop")
+    write(project / "CLAUDE.md", "@docs/one.md @docs/two.md\n")
+    write(project / "docs" / "two.md", "")
+    write(project / ".claude" / "rules" / "py.md", "")
+    for link in (
+        project / "docs" / "one.md",
+        project / ".claude" / "rules" / "far.md",
+        project / "AGENTS.md",
+    ):
+        endless_link(link)
+    endless_link(project / ".claude" / "CLAUDE.md")
+    shown = [each.label for each in found(maker, project) if each.exists]
+    assert shown == ["CLAUDE.md", "docs/two.md", ".claude/rules/py.md"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.claude_home import ClaudeHomeMaker
+from helpers.links import endless_link
 from reverie.homes.claude_places import Checkouts, nested_worktree
 
 
@@ -68,3 +69,12 @@ def test_a_worktree_inside_its_main_checkout_hides_what_the_repository_holds_the
     assert not nested.hides(maker.user)
     assert nested_worktree(str(maker.worktree(project, "beside"))) is None
     assert nested_worktree(str(project)) is None
+
+
+@pytest.mark.parametrize("pointer", ["gitdir: far", "gitdir: a\0b", "gitdir: .\0", "gitdir: \0"])
+def test_a_git_file_that_points_nowhere_makes_its_own_directory_the_project(
+    tmp_path: Path, pointer: str
+) -> None:
+    endless_link(tmp_path / "far")
+    (tmp_path / ".git").write_text(f"{pointer}\n")
+    assert Checkouts().root(str(tmp_path)) == str(tmp_path)

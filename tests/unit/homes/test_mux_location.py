@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.ordinary_user import without_power
 from helpers.samples import copy_sample
 from reverie.homes.mux_location import detect, existing_home_roots, resolve_home_root
 
@@ -138,12 +139,12 @@ def test_a_file_is_no_home(user: Path) -> None:
     assert resolve_home_root({}, user) == user / ".mux"
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such modes")
 def test_an_unreadable_canonical_home_counts_as_populated(user: Path) -> None:
     make(user / ".xum").chmod(0o300)
     make(user / ".mux")
     mark(user, ".mux")
-    assert resolve_home_root({}, user) == user / ".xum"
+    assert without_power(lambda: resolve_home_root({}, user)) == user / ".xum"
     (user / ".xum").chmod(0o700)
 
 
