@@ -33,7 +33,7 @@ from typing import Self
 from reverie.errors import Busy, MendableError, Unavailable
 from reverie.files.directory import ensure_private
 from reverie.files.process import ProcessId, is_alive, this_process
-from reverie.files.sqlite import is_busy, is_damaged, set_aside, use_kept_journal, why
+from reverie.files.sqlite import is_busy, is_damaged, refuse_irregular, set_aside, use_kept_journal, why
 from reverie.files.there import own_is_there
 
 _log = logging.getLogger("reverie.files")
@@ -137,6 +137,7 @@ class Leases:
     def _connected(self, *, create: bool) -> Iterator[sqlite3.Connection]:
         uri = f"{self._database.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         try:
+            refuse_irregular(self._database)
             connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
             with contextlib.closing(connection):
                 use_kept_journal(connection)

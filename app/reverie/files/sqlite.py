@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reverie.errors import MendableError, mendable_from_os
 from reverie.files.regular import open_regular
-from reverie.files.there import is_directory
+from reverie.files.there import is_directory, is_file, is_there
 
 
 def make_private(database: Path) -> None:
@@ -23,6 +23,15 @@ def make_private(database: Path) -> None:
     can enter. What belongs to a database gets its mode. Failure: none, opening it tells."""
     with contextlib.suppress(OSError):
         os.close(os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def refuse_irregular(database: Path) -> None:
+    """Raises `sqlite3.OperationalError` where the database, or what belongs to it, is no regular file: SQLite
+    would wait for ever for whoever writes into a pipe."""
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        path = Path(f"{database}{suffix}")
+        if is_there(path) and not is_file(path):
+            raise sqlite3.OperationalError(f"{path.name} is not a regular file; move it away")
 
 
 def use_wal(connection: sqlite3.Connection) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable
 from reverie.files.directory import ensure_private
-from reverie.files.sqlite import make_private, set_aside, use_kept_journal, why
+from reverie.files.sqlite import make_private, refuse_irregular, set_aside, use_kept_journal, why
 from reverie.files.there import own_is_there
 
 _log = logging.getLogger("reverie.history")
@@ -141,6 +141,7 @@ class ActorLog:
     def _connected(self) -> Iterator[sqlite3.Connection]:
         make_private(self._database)
         try:
+            refuse_irregular(self._database)
             with contextlib.closing(sqlite3.connect(self._database, timeout=_BUSY_TIMEOUT_S)) as connection:
                 use_kept_journal(connection)
                 connection.execute("PRAGMA synchronous=NORMAL")

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from reverie.files.sqlite import use_kept_journal
+from reverie.files.sqlite import refuse_irregular, use_kept_journal
 
 # FAT counts times in two seconds, the coarsest of the file systems in use.
 RACY_NS = 2_000_000_000
@@ -144,6 +144,7 @@ class StatCache:
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
+        refuse_irregular(self._database)
         connection = sqlite3.connect(self._database, timeout=10, isolation_level=None)
         try:
             use_kept_journal(connection)

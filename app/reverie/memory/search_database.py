@@ -18,7 +18,7 @@ from pathlib import Path
 from reverie.errors import Unavailable, mendable_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.lock import file_lock
-from reverie.files.sqlite import make_private, use_wal, why
+from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
 from reverie.files.there import own_is_there
 
 # Count up with every change of the tables, of what `memory.search_text` makes of a text, or of which files
@@ -123,6 +123,7 @@ class SearchDatabase:
                 raise mendable_from_os(error, "The damaged search index could not be removed.") from error
 
     def _connect(self) -> sqlite3.Connection:
+        refuse_irregular(self.path)
         make_private(self.path)
         return sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
 

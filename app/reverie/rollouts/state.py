@@ -16,7 +16,7 @@ from pathlib import Path
 
 from reverie.errors import Busy, MendableError, Unavailable
 from reverie.files.directory import ensure_private
-from reverie.files.sqlite import is_busy, why
+from reverie.files.sqlite import is_busy, refuse_irregular, why
 from reverie.files.there import own_is_there
 
 _BUSY_TIMEOUT_S = 5.0
@@ -175,6 +175,7 @@ class ExtractState:
         if create:
             ensure_private(self._database.parent)
         try:
+            refuse_irregular(self._database)
             connection = sqlite3.connect(
                 f"{self._database.absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
                 uri=True,

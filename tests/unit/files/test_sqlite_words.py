@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from pathlib import Path
 
 import pytest
 
 from helpers.ordinary_user import without_power
+from reverie.errors import Unavailable
 from reverie.files.lease import Leases
 from reverie.files.sqlite import why
 
@@ -63,8 +65,14 @@ def test_another_error_keeps_the_sentence_of_who_met_it(tmp_path: Path) -> None:
     assert why(error, *GIVEN, database) == GIVEN
 
 
-def test_a_folder_or_a_pipe_in_the_place_of_a_database_is_named(tmp_path: Path) -> None:
-    (tmp_path / "leases.sqlite").mkdir()
-    with pytest.raises(Exception, match="There is a folder in its place") as caught:
-        Leases(tmp_path / "leases.sqlite").holder("x")
-    assert "Move it away" in str(caught.value)
+@pytest.mark.parametrize("suffix", ["", "-journal", "-wal"])
+def test_a_pipe_in_place_of_a_database_or_of_its_journal_is_said_and_never_waited_for(
+    tmp_path: Path, suffix: str
+) -> None:
+    database = tmp_path / "leases.sqlite"
+    Leases(database).acquire("x", purpose="a test").release()
+    pipe = Path(f"{database}{suffix}")
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    with pytest.raises(Unavailable, match=f"{pipe.name} is not a regular file"):
+        Leases(database).holder("x")
