@@ -13,6 +13,7 @@ for what a person can mend; `load_review` raises `StoreError`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,6 +48,8 @@ class LoadedReview:
     review: Review
     others: Mapping[str, str]
     why_not: str
+    can_take_back: bool = False
+    """It is in place, so that parts of it can be taken back."""
 
 
 def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
@@ -67,6 +70,12 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
         "followed": followed_by(run),
         "essence": lambda text: parts.home.essence(text).text,
     }
+    can_take_back = _can_take_back(run, journal)
+    if can_take_back:
+        # Where they cannot be read, what the run deleted comes back rather than that lines are lost.
+        with contextlib.suppress(MendableError):
+            overlay = DreamOverlay(parts.home, context_of(parts, run), parts.usage)
+            rails["others"] = _others(overlay, before.keys() | after.keys())
     if not why_not:
         overlay = DreamOverlay(parts.home, context_of(parts, run), parts.usage)
         rails["others"] = _others(overlay, before.keys() | after.keys())
@@ -76,10 +85,11 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
         before,
         after,
         reasons=reasons_of(run),
-        max_loss_percent=parts.max_loss_percent,
+        # What a finished run lost was judged when it ran.
+        max_loss_percent=100.0 if can_take_back else parts.max_loss_percent,
         **rails,
     )
-    return LoadedReview(run, journal, review, rails["others"], why_not)
+    return LoadedReview(run, journal, review, rails["others"], why_not, can_take_back)
 
 
 def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
@@ -344,6 +354,11 @@ def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:
     except StoreError:
         pass  # its record is gone; that it was applied stays true
     return f"Run {run.id} was applied already, by run {applied_by}. Undo that one first to choose anew."
+
+
+def _can_take_back(run: RunRecord, journal: Journal) -> bool:
+    is_in_place = run.outcome == "completed" and not run.dry_run and not journal.for_review
+    return bool(journal.intents) and is_in_place and not run.reverted and run.reverts is None
 
 
 def _others(overlay: DreamOverlay, touched: Collection[str]) -> dict[str, str]:

@@ -82,6 +82,16 @@ def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, 
             raise StoreError(f"Already taken back: {what}.", reason="reverted")
 
 
+def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[int] | None) -> frozenset[int]:
+    """The hunks of a file that were taken back, also where all of it was."""
+    return frozenset(range(hunk_count(before, after))) if taken is None else taken
+
+
+def taken_as_json(taken: frozenset[int] | None) -> str | list[int]:
+    """For scripts, numbered from 1 as people see them."""
+    return "all" if taken is None else [hunk + 1 for hunk in sorted(taken)]
+
+
 def parts_as_json(parts: Parts) -> dict[str, list[int] | None]:
     """As a run's record keeps them."""
     return {path: None if hunks is None else sorted(hunks) for path, hunks in parts.items()}

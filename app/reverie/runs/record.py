@@ -27,7 +27,7 @@ from typing import Any, Literal, get_args
 from reverie.errors import MendableError, StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private
-from reverie.runs.parts import Parts, joined, parts_from_json
+from reverie.runs.parts import Parts, joined, parts_from_json, taken_as_json
 
 _log = logging.getLogger("reverie.runs")
 
@@ -110,10 +110,7 @@ class RunRecord:
             "reverts": self.reverts,
             "revertedBy": self.reverted_by,
             "reverted": self.reverted,
-            "takenBack": {
-                path: "all" if hunks is None else [hunk + 1 for hunk in sorted(hunks)]
-                for path, hunks in self.taken_back.items()
-            },
+            "takenBack": {path: taken_as_json(hunks) for path, hunks in self.taken_back.items()},
             "conflicts": list(self.conflicts),
         }
 
