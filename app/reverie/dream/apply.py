@@ -36,6 +36,7 @@ from reverie.runs.journal import Journal
 from reverie.runs.limits import Limits, RunLimits
 from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.transaction import Recovered, Transaction
+from reverie.text.counts import some
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,7 @@ class ApplyRun(DreamRun):
         self._reviewed = reviewed
         self._selection = selection
         self._done: tuple[Mapping[str, Any], ...] = ()
+        self._differing = ""
         details = {"applies": reviewed.id, "reasons": list(reasons_of(reviewed))}
         self._record = replace(self._record, details=details)
 
@@ -208,6 +210,7 @@ class ApplyRun(DreamRun):
         )
         self._limits.check()
         self._done = ops_as_done(reviewed.ops, loaded.review, plan)
+        self._differing = _differing(loaded.review, self._selection, plan)
         self._follow(plan, loaded)
         if plan.left and not plan.done:
             self._keep_unapplied(parts.transaction_for(self._record.id, "dream"), plan)
@@ -248,7 +251,7 @@ class ApplyRun(DreamRun):
         uses: tuple[Mapping[str, Any], ...],
     ) -> RunEnd:
         parts, ops = self._parts, self._done
-        summary = _summary(self._reviewed, plan, ops)
+        summary = _summary(self._reviewed, plan, ops, self._differing)
         record = self._coverage_record(summary, ops)
         self._progress(DreamProgress("applying"))
         transaction = parts.transaction_for(self._record.id, "dream")
@@ -378,16 +381,32 @@ def _emptied(reviewed: Journal, source: Transaction, plan: ApplyPlan) -> list[tu
     ]
 
 
-def _summary(reviewed: RunRecord, plan: ApplyPlan, ops: Sequence[Mapping[str, Any]]) -> str:
-    """The run's own line where all of it was taken, else how much of it was."""
+def _summary(
+    reviewed: RunRecord, plan: ApplyPlan, ops: Sequence[Mapping[str, Any]], in_other_words: str
+) -> str:
+    """The run's own line where all of it was taken, else how much of it was. `in_other_words`: what of it
+    differs from the plan."""
     wanted = [op for before, op in zip(reviewed.ops, ops, strict=True) if came_to_pass(before)]
     done = sum(bool(op["applied"]) for op in wanted)
-    if done == len(wanted) and not plan.left and reviewed.outcome != "held":
+    if done == len(wanted) and not plan.left and not in_other_words and reviewed.outcome != "held":
         return reviewed.summary
-    head = (
-        f"Applied {done} of {len(wanted)} reviewed changes." if done else "All of it was rejected in review."
-    )
+    head = "All of it was rejected in review."
+    if done:
+        head = f"Applied {done} of {len(wanted)} reviewed changes{in_other_words}."
     return f"{head} {_left_words(plan)}".strip()
+
+
+def _differing(review: Review, selection: Selection, plan: ApplyPlan) -> str:
+    """`, 1 file in part, 1 file in other words`, of those that were written."""
+    written = [file for file in review.files if file.path in plan.done]
+    edited = sum(selection.is_edited(file.path) for file in written)
+    part = sum(
+        bool(selection.rejected_hunks.get(file.path)) and file.path not in selection.edited_files
+        for file in written
+    )
+    told = [f"{some(part, 'file')} in part"] if part else []
+    told += [f"{some(edited, 'file')} in other words"] if edited else []
+    return "".join(f", {each}" for each in told)
 
 
 def _left_words(plan: ApplyPlan) -> str:
