@@ -212,7 +212,7 @@ def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_u
     assert taken.text(1) == "taken back"
     assert not taken.flags() & Qt.ItemFlag.ItemIsUserCheckable
     assert "undone in part" in pane.title.text()
-    assert driver.row(Scope.GLOBAL).text.endswith("undone\u00a0in\u00a0part")
+    driver.until(lambda: driver.row(Scope.GLOBAL).text.endswith("undone\u00a0in\u00a0part"))
     assert not driver.row(Scope.WORKSPACE).text.endswith("part")
     pane.undo.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
