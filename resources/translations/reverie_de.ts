@@ -3191,6 +3191,10 @@
         <translation>Diese Änderung bearbeiten…</translation>
     </message>
     <message>
+        <source>It comes back as well: {why}</source>
+        <translation>Sie kommt auch zurück: {why}</translation>
+    </message>
+    <message>
         <source>It stays as it is: {why}</source>
         <translation>Es bleibt, wie es ist: {why}</translation>
     </message>
@@ -3217,6 +3221,14 @@
 </context>
 <context>
     <name>ReviewPane</name>
+    <message>
+        <source>&amp;Take back</source>
+        <translation>&amp;Zurücknehmen</translation>
+    </message>
+    <message>
+        <source>1 change</source>
+        <translation>1 Änderung</translation>
+    </message>
     <message>
         <source>1 file</source>
         <translation>1 Datei</translation>
@@ -3250,6 +3262,10 @@
         <translation>Kein Lauf ausgewählt</translation>
     </message>
     <message>
+        <source>Parts of this run were taken back.</source>
+        <translation>Teile dieses Laufs wurden zurückgenommen.</translation>
+    </message>
+    <message>
         <source>This run changed no file.</source>
         <translation>Dieser Lauf hat keine Datei geändert.</translation>
     </message>
@@ -3262,12 +3278,24 @@
         <translation>Diesen Lauf rückgängig machen</translation>
     </message>
     <message>
+        <source>Undo what is not ticked; later edits by hand are kept, and it can be undone</source>
+        <translation>Macht rückgängig, was nicht angekreuzt ist; spätere Änderungen von Hand bleiben, und es lässt sich rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Untick what you want to take back.</source>
+        <translation>Entfernen Sie das Häkchen bei dem, was zurückgenommen werden soll.</translation>
+    </message>
+    <message>
         <source>Write what is ticked; it can be undone</source>
         <translation>Schreiben, was angehakt ist; es lässt sich rückgängig machen</translation>
     </message>
     <message>
         <source>{changed} of {all} would be changed.</source>
         <translation>{changed} von {all} würden geändert.</translation>
+    </message>
+    <message>
+        <source>{count} of {all} would be taken back.</source>
+        <translation>{count} von {all} würden zurückgenommen.</translation>
     </message>
     <message>
         <source>{outcome}: {reason}</source>
@@ -3289,8 +3317,16 @@
         <translation>bearbeitet</translation>
     </message>
     <message>
+        <source>goes back</source>
+        <translation>geht zurück</translation>
+    </message>
+    <message>
         <source>stays</source>
         <translation>bleibt</translation>
+    </message>
+    <message>
+        <source>taken back</source>
+        <translation>zurückgenommen</translation>
     </message>
 </context>
 <context>
@@ -6675,6 +6711,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Änderung geplant</translation>
     </message>
     <message>
+        <source>1 file</source>
+        <translation>1 Datei</translation>
+    </message>
+    <message>
         <source>1 note was merged into {name}.</source>
         <translation>1 Notiz wurde in {name} zusammengeführt.</translation>
     </message>
@@ -6741,6 +6781,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>Another program overwrote %n files that you had just saved; your text is kept.</source>
         <translation><numerusform>Ein anderes Programm hat %n Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform><numerusform>Ein anderes Programm hat %n Dateien überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform></translation>
+    </message>
+    <message>
+        <source>Applied: {changes} in {files}.</source>
+        <translation>Angewendet: {changes} in {files}.</translation>
     </message>
     <message>
         <source>Applying what was chosen</source>
@@ -7453,6 +7497,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>undone</source>
         <translation>rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>undone in part</source>
+        <translation>teilweise rückgängig gemacht</translation>
     </message>
     <message numerus="yes">
         <source>used %n times</source>

@@ -15,6 +15,8 @@ SAMPLE: list[tuple[str, str | None]] = [
     ("apply", "replace"),
     ("apply", "history-ref"),
     ("revert", "applied"),
+    ("part", "replace"),
+    ("part", "coverage"),
     ("save", "fsync"),
     ("delete", "history-ref"),
     ("pin", None),

@@ -28,6 +28,7 @@ from reverie.dream.service import DreamRequest, dream_lease_name
 from reverie.errors import MendableError
 from reverie.files.lock import file_lock
 from reverie.profile import Profile
+from reverie.runs.parts import hunk_count, parts_as_json
 from reverie.runs.record import SUCCEEDED
 from reverie.services.parts import HomeParts
 
@@ -58,6 +59,7 @@ STEPS = {
     ),
     "harvest": ("journal", "temp", "fsync", "replace", "usage", "applied", "history-objects", "history-ref"),
     "revert": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied"),
+    "part": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied"),
     "save": ("temp", "fsync", "replace", "history-objects"),
     "delete": ("history-objects", "history-ref", "hide", "temp", "fsync", "replace"),
     "pin": ("temp", "fsync", "replace"),
@@ -67,6 +69,7 @@ RANDOM_WITHIN_MS = {
     "harvest": 300,
     "apply": 250,
     "revert": 250,
+    "part": 200,
     "save": 60,
     "delete": 60,
     "pin": 150,
@@ -74,7 +77,7 @@ RANDOM_WITHIN_MS = {
 # Which jobs are killed more often than the others at random moments.
 RANDOM_SHARE = {"apply": 4}
 # How often a job passes a writing checkpoint, about: the kill picks one of them.
-WRITES = {"dream": 8, "harvest": 6, "apply": 8, "revert": 8, "save": 1, "delete": 1, "pin": 40}
+WRITES = {"dream": 8, "harvest": 6, "apply": 8, "revert": 8, "part": 2, "save": 1, "delete": 1, "pin": 40}
 
 
 @dataclass(slots=True)
@@ -165,11 +168,13 @@ def _one(
         "profile": str(place / "profile"),
         "workspace": WORKSPACE,
     }
-    if kind == "revert":
+    if kind in ("revert", "part"):
         context = parts.home.context(workspace_id=WORKSPACE)
         job["run"] = parts.dreams.run(DreamRequest(context), RulesEngine()).run_id
     if kind == "apply":
         job["run"] = a_preview(parts)
+    if kind == "part":
+        job["part"] = a_part(parts, job["run"])
     if kind == "harvest":
         not_harvested_yet(parts.home.root)
     if kind in ("save", "delete"):
@@ -216,6 +221,8 @@ class Verdict:
         landing = self._landing()
         if self._job["kind"] == "apply":
             self._applied_once(landing)
+        if self._job["kind"] == "part":
+            self._taken_back_once(landing)
         self._told_truly(landing)
         self._runs()
         return landing
@@ -254,7 +261,7 @@ class Verdict:
             want = self._job["content"].encode() if kind == "save" else None
             if only and now.get("memory/global/testing.md") == want:
                 return "new"
-        if kind in ("dream", "apply", "harvest") and changed == self._changed_by_newest_run(now):
+        if kind in ("dream", "apply", "harvest", "part") and changed == self._changed_by_newest_run(now):
             return "new"
         if kind == "revert" and now == self._memories(contents_of_sample()):
             return "new"
@@ -266,6 +273,12 @@ class Verdict:
         refused = load_review(self._parts.dream_dependencies, self._job["run"]).why_not
         if bool(refused) is not (landing == "new"):
             self._problem(f"landed as {landing}, yet the preview says {refused or 'that it can be applied'}")
+
+    def _taken_back_once(self, landing: str) -> None:
+        """A run says that a part of it was taken back where that came to its end, and only there."""
+        taken = parts_as_json(self._parts.runs.load(self._job["run"]).taken_back)
+        if taken != (self._job["part"] if landing == "new" else {}):
+            self._problem(f"landed as {landing}, yet the run says that {taken} was taken back")
 
     def _told_truly(self, landing: str) -> None:
         """The record of the job's run says what became of it; one that had not begun has none."""
@@ -335,6 +348,21 @@ def a_preview(parts: HomeParts) -> str:
     return parts.dreams.run(
         DreamRequest(parts.home.context(workspace_id=WORKSPACE), dry_run=True), RulesEngine()
     ).run_id
+
+
+def a_part(parts: HomeParts, run_id: str) -> dict[str, list[int] | None]:
+    """One hunk of a file that the run edited, and a file that it deleted."""
+    transaction = parts.transaction_for(run_id, "test")
+    journal = transaction.load()
+    assert journal is not None
+    images = transaction.images
+    edited = next(
+        intent.path
+        for intent in journal.intents
+        if hunk_count(images.get(intent.before), images.get(intent.after)) > 1
+    )
+    gone = next(intent.path for intent in journal.intents if intent.after is None)
+    return {edited: [0], gone: None}
 
 
 def contents_of_sample() -> dict[str, bytes]:

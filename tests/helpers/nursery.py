@@ -2,7 +2,7 @@
 cheap.
 
 Run as `python -m helpers.nursery`; one JSON job a line on stdin, one JSON report a line on stdout. A job
-names a home, a profile, what to do there (`save`, `delete`, `dream`, `harvest`, `apply`, `revert`, `pin`),
+names a home, a profile, what to do there (`save`, `delete`, `dream`, `harvest`, `apply`, `revert`, `part`, `pin`),
 and when to die: at the `nth` passing of the checkpoint `step`, or `after_ms` milliseconds (a second child
 sends the SIGKILL), or never.
 """
@@ -27,6 +27,7 @@ from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest
 from reverie.files import checkpoint
 from reverie.profile import Profile
+from reverie.runs.parts import parts_from_json
 from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts
 
@@ -42,6 +43,8 @@ def work(parts: HomeParts, job: dict[str, Any]) -> None:
         ApplyService(parts.dream_dependencies).apply(job["run"], Selection().with_group(0, accepted=False))
     elif job["kind"] == "revert":
         parts.reverter.revert(job["run"])
+    elif job["kind"] == "part":
+        parts.reverter.revert(job["run"], parts_from_json(job["part"]))
     elif job["kind"] == "save":
         edits = HandEdits(parts)
         text = edits.read(context, job["path"])

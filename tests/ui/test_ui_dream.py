@@ -155,6 +155,70 @@ def test_what_is_chosen_of_a_preview_is_applied_and_nothing_else(windows: Window
     assert driver.footer.panel.result.keys == ("review", "revert")
 
 
+def test_after_apply_the_review_is_that_of_the_finished_run(windows: Windows, home: Path) -> None:
+    """B7: the title stayed "Preview", the undo disabled, and the bar told the plan."""
+    driver = windows.open(home)
+    pane = previewed(driver).pane
+    assert pane.title.text().startswith("Preview")
+    hunk = next(item for part, item in pane.tree.parts() if part.hunk is not None)
+    hunk.setCheckState(0, Qt.CheckState.Unchecked)
+    pane.apply_button.click()
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    driver.until(lambda: pane.choices is not None and pane.choices.view.can_take_back)
+    driver.settle()
+    applied = driver.session.workbench.runs()[0]
+    changes = sum(bool(op["applied"]) for op in applied.ops)
+    assert pane.title.text().startswith("Consolidation")
+    assert pane.undo.isEnabled()
+    assert not pane.apply_button.isVisible()
+    assert pane.message.text.startswith(f"Applied: {changes} changes in ")
+    assert "1 file in part" in pane.facts.text()
+    assert "Merged" not in pane.facts.text(), "that was the plan"
+
+
+def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_undo(
+    windows: Windows, home: Path
+) -> None:
+    """B5: a finished run had no boxes."""
+    style = home / "memory/global/commit-style.md"
+    kept = {path: path.read_bytes() for path in (home / "memory").rglob("*") if path.is_file()}
+    driver = windows.open(home)
+    assert driver.consolidate() == "completed"
+    driver.settle()
+    driver.footer.panel.result.button("review").click()
+    dialog = driver.tab.dreams.review_dialog
+    assert dialog is not None
+    driver.until(lambda: dialog.is_read)
+    pane = dialog.pane
+    assert not pane.take_back_button.isEnabled()
+
+    def row(text: str, hunk: int | None) -> Any:
+        return next(
+            item
+            for part, item in pane.tree.parts()
+            if part.file is not None and part.file.path.endswith(text) and part.hunk == hunk
+        )
+
+    dreamt = style.read_bytes()
+    row("global/commit-style.md", 0).setCheckState(0, Qt.CheckState.Unchecked)
+    assert row("global/commit-style.md", 0).text(1) == "goes back"
+    assert " would be taken back." in pane.chosen.text()
+    pane.take_back_button.click()
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))
+    driver.settle()
+    assert style.read_bytes() not in (dreamt, kept[style])
+    taken = row("global/commit-style.md", 0)
+    assert taken.text(1) == "taken back"
+    assert not taken.flags() & Qt.ItemFlag.ItemIsUserCheckable
+    assert "undone in part" in pane.title.text()
+    driver.until(lambda: driver.row(Scope.GLOBAL).text.endswith("undone\u00a0in\u00a0part"))
+    assert not driver.row(Scope.WORKSPACE).text.endswith("part")
+    pane.undo.click()
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
 def test_a_plan_is_applied_as_it_is_without_planning_again(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     driver.do("dream.preview")

@@ -26,7 +26,7 @@ COMMANDS: dict[str, str] = {
     "notes": "Claude Code: bring the notes of a session up to date",
     "runs": "runs so far, newest first",
     "diff": "what one run changed, as a unified diff",
-    "revert": "undo one run",
+    "revert": "undo one run, or some of its files and hunks",
     "watch": "the background services without a window, until stopped",
     "doctor": "why the memory writer or a dream did not run, and what mends it; `--self`: Reverie itself",
     "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
@@ -69,6 +69,17 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         _add_context(command, suppress=True)
     if name in _WITH_RUN:
         command.add_argument("run", metavar="RUN", help="a run id, as `reverie runs` lists them")
+    if name == "revert":
+        command.add_argument(
+            "--path", action="append", metavar="P", help="only this file of the run; may be given again"
+        )
+        command.add_argument(
+            "--hunk",
+            action="append",
+            type=_count,
+            metavar="N",
+            help="only this hunk of the one --path, as `reverie diff RUN` numbers it; may be given again",
+        )
     if name in ("consolidate", "sweep", "extract"):
         command.add_argument("--dry-run", action="store_true", help="show what it would do; change nothing")
     if name == "consolidate":

@@ -68,7 +68,7 @@ def show_runs(session: Session) -> int:
                 record.id,
                 record.kind,
                 record.outcome
-                + (", reverted" if record.reverted else "")
+                + (", reverted" if record.reverted else ", reverted in part" if record.taken_back else "")
                 + (", dry run" if record.dry_run else ""),
                 record.engine,
                 printable(record.summary),
@@ -83,12 +83,36 @@ def show_runs(session: Session) -> int:
 def show_diff(session: Session) -> int:
     """What a run changed, or would have changed."""
     from reverie.memory.diff import unified
+    from reverie.runs.parts import numbers_taken, taken_as_json
     from reverie.services.reviews import ReviewDesk
 
-    changes = ReviewDesk(session.home()).changes(session.arguments.run)
-    diffs = [(change, unified(change.before, change.after, change.path.lstrip("/"))) for change in changes]
+    parts, run_id = session.home(), session.arguments.run
+    changes = ReviewDesk(parts).changes(run_id)
+    taken = parts.runs.load(run_id).taken_back
+    diffs = [
+        (
+            change,
+            unified(
+                change.before,
+                change.after,
+                change.path.lstrip("/"),
+                taken_back=numbers_taken(change.before, change.after, taken.get(change.path, frozenset())),
+            ),
+        )
+        for change in changes
+    ]
     if session.as_json:
-        print_json([{"path": change.path, "note": change.note, "diff": text} for change, text in diffs])
+        print_json(
+            [
+                {
+                    "path": change.path,
+                    "note": change.note,
+                    "diff": text,
+                    "takenBack": taken_as_json(taken.get(change.path, frozenset())),
+                }
+                for change, text in diffs
+            ]
+        )
     elif diffs:
         text = "".join(text for _change, text in diffs).rstrip("\n")
         # Into a file or a pipe a diff goes as it is; a terminal must not obey what a memory says.
@@ -97,25 +121,38 @@ def show_diff(session: Session) -> int:
 
 
 def revert(session: Session) -> int:
-    """Take a run back; exit 1 where somebody changed something since."""
+    """Take a run back, or a part of it; exit 1 where somebody changed something since."""
+    from reverie.errors import Ambiguous
+    from reverie.services.reviews import ReviewDesk
     from reverie.services.usage_keeping import keep_usage
 
-    parts = session.home()
+    parts, arguments = session.home(), session.arguments
+    paths, hunks = arguments.path or [], arguments.hunk or []
+    if hunks and len(set(paths)) != 1:
+        raise Ambiguous(
+            "It is not clear whose hunks are meant.",
+            choices=tuple(paths),
+            next_step="Give --hunk together with exactly one --path.",
+        )
     keep_usage(parts)
-    result = parts.reverter.revert(session.arguments.run)
+    part, too = ReviewDesk(parts).named_parts(arguments.run, paths, hunks) if paths else (None, ())
+    result = parts.reverter.revert(arguments.run, part)
+    summary = result.summary
+    if too:
+        summary += f" Came back as well, since its lines would stand nowhere else: {', '.join(too)}."
     if session.as_json:
         print_json(
             {
                 "runId": result.run_id,
                 "reverted": result.reverted,
-                "summary": result.summary,
+                "summary": summary,
                 "restored": list(result.restored),
                 "conflicts": list(result.conflicts),
                 "reason": "conflict" if result.conflicts else "",
             }
         )
     elif not result.conflicts:
-        print_text(result.summary)
+        print_text(printable(summary))
     if result.conflicts:
         answers.trouble(result.summary)
         return FAILED

@@ -13,6 +13,7 @@ for what a person can mend; `load_review` raises `StoreError`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from reverie.runs.journal import Journal
 from reverie.runs.limits import Limits, RunLimits
 from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.transaction import Recovered, Transaction
+from reverie.text.counts import some
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class LoadedReview:
     review: Review
     others: Mapping[str, str]
     why_not: str
+    can_take_back: bool = False
+    """It is in place, so that parts of it can be taken back."""
 
 
 def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
@@ -67,6 +71,12 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
         "followed": followed_by(run),
         "essence": lambda text: parts.home.essence(text).text,
     }
+    can_take_back = _can_take_back(run, journal)
+    if can_take_back:
+        # Where they cannot be read, what the run deleted comes back rather than that lines are lost.
+        with contextlib.suppress(MendableError):
+            overlay = DreamOverlay(parts.home, context_of(parts, run), parts.usage)
+            rails["others"] = _others(overlay, before.keys() | after.keys())
     if not why_not:
         overlay = DreamOverlay(parts.home, context_of(parts, run), parts.usage)
         rails["others"] = _others(overlay, before.keys() | after.keys())
@@ -76,10 +86,11 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
         before,
         after,
         reasons=reasons_of(run),
-        max_loss_percent=parts.max_loss_percent,
+        # What a finished run lost was judged when it ran.
+        max_loss_percent=100.0 if can_take_back else parts.max_loss_percent,
         **rails,
     )
-    return LoadedReview(run, journal, review, rails["others"], why_not)
+    return LoadedReview(run, journal, review, rails["others"], why_not, can_take_back)
 
 
 def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
@@ -170,6 +181,7 @@ class ApplyRun(DreamRun):
         self._reviewed = reviewed
         self._selection = selection
         self._done: tuple[Mapping[str, Any], ...] = ()
+        self._differing = ""
         details = {"applies": reviewed.id, "reasons": list(reasons_of(reviewed))}
         self._record = replace(self._record, details=details)
 
@@ -198,6 +210,7 @@ class ApplyRun(DreamRun):
         )
         self._limits.check()
         self._done = ops_as_done(reviewed.ops, loaded.review, plan)
+        self._differing = _differing(loaded.review, self._selection, plan)
         self._follow(plan, loaded)
         if plan.left and not plan.done:
             self._keep_unapplied(parts.transaction_for(self._record.id, "dream"), plan)
@@ -238,7 +251,7 @@ class ApplyRun(DreamRun):
         uses: tuple[Mapping[str, Any], ...],
     ) -> RunEnd:
         parts, ops = self._parts, self._done
-        summary = _summary(self._reviewed, plan, ops)
+        summary = _summary(self._reviewed, plan, ops, self._differing)
         record = self._coverage_record(summary, ops)
         self._progress(DreamProgress("applying"))
         transaction = parts.transaction_for(self._record.id, "dream")
@@ -346,6 +359,11 @@ def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:
     return f"Run {run.id} was applied already, by run {applied_by}. Undo that one first to choose anew."
 
 
+def _can_take_back(run: RunRecord, journal: Journal) -> bool:
+    is_in_place = run.outcome == "completed" and not run.dry_run and not journal.for_review
+    return bool(journal.intents) and is_in_place and not run.reverted and run.reverts is None
+
+
 def _others(overlay: DreamOverlay, touched: Collection[str]) -> dict[str, str]:
     """The context's memories that the run does not touch."""
     return {note.path: note.text for note in overlay.notes(lambda: None) if note.path not in touched}
@@ -363,16 +381,32 @@ def _emptied(reviewed: Journal, source: Transaction, plan: ApplyPlan) -> list[tu
     ]
 
 
-def _summary(reviewed: RunRecord, plan: ApplyPlan, ops: Sequence[Mapping[str, Any]]) -> str:
-    """The run's own line where all of it was taken, else how much of it was."""
+def _summary(
+    reviewed: RunRecord, plan: ApplyPlan, ops: Sequence[Mapping[str, Any]], in_other_words: str
+) -> str:
+    """The run's own line where all of it was taken, else how much of it was. `in_other_words`: what of it
+    differs from the plan."""
     wanted = [op for before, op in zip(reviewed.ops, ops, strict=True) if came_to_pass(before)]
     done = sum(bool(op["applied"]) for op in wanted)
-    if done == len(wanted) and not plan.left and reviewed.outcome != "held":
+    if done == len(wanted) and not plan.left and not in_other_words and reviewed.outcome != "held":
         return reviewed.summary
-    head = (
-        f"Applied {done} of {len(wanted)} reviewed changes." if done else "All of it was rejected in review."
-    )
+    head = "All of it was rejected in review."
+    if done:
+        head = f"Applied {done} of {len(wanted)} reviewed changes{in_other_words}."
     return f"{head} {_left_words(plan)}".strip()
+
+
+def _differing(review: Review, selection: Selection, plan: ApplyPlan) -> str:
+    """`, 1 file in part, 1 file in other words`, of those that were written."""
+    written = [file for file in review.files if file.path in plan.done]
+    edited = sum(selection.is_edited(file.path) for file in written)
+    part = sum(
+        bool(selection.rejected_hunks.get(file.path)) and file.path not in selection.edited_files
+        for file in written
+    )
+    told = [f"{some(part, 'file')} in part"] if part else []
+    told += [f"{some(edited, 'file')} in other words"] if edited else []
+    return "".join(f", {each}" for each in told)
 
 
 def _left_words(plan: ApplyPlan) -> str:

@@ -25,6 +25,7 @@ from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:
     from reverie.dream.review import Selection
+    from reverie.runs.parts import Parts
     from reverie.services.lint import LintDesk, LintLook
 
 LINT_SLICE_S = 2.0
@@ -102,8 +103,8 @@ def apply_review(desk: Desk, control: TaskControl, run_id: str, selection: Selec
     return desk.workbench.apply_review(run_id, selection, progress=control.progress, cancel=control.cancel)
 
 
-def revert(desk: Desk, _control: TaskControl, run_id: str) -> RevertView:
-    return desk.workbench.revert(run_id)
+def revert(desk: Desk, _control: TaskControl, run_id: str, part: Parts | None = None) -> RevertView:
+    return desk.workbench.revert(run_id, part)
 
 
 def lint(desk: Desk, control: TaskControl, context: ScopeContext, dirty: frozenset[Path]) -> LintLook:

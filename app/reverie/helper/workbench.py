@@ -24,6 +24,7 @@ from reverie.services.workbench import Workbench
 if TYPE_CHECKING:
     from reverie.dream.review import Selection
     from reverie.memory.search_update import Watcher
+    from reverie.runs.parts import Parts
 
 
 class HelpedWorkbench(Workbench):
@@ -86,8 +87,8 @@ class HelpedWorkbench(Workbench):
         )
         return run
 
-    def revert(self, run_id: str) -> RevertView:
-        reverted: RevertView = self._call("revert", run_id)
+    def revert(self, run_id: str, part: Parts | None = None) -> RevertView:
+        reverted: RevertView = self._call("revert", run_id, part)
         return reverted
 
     def update_index(self, dirty: Collection[Path] | None, watcher: Watcher) -> None:

@@ -7,7 +7,7 @@ history).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple, TypeVar
 
@@ -28,10 +28,14 @@ class Span(NamedTuple):
     new_end: int
 
 
-def unified(before: bytes | None, after: bytes | None, label: str) -> str:
+def unified(
+    before: bytes | None, after: bytes | None, label: str, *, taken_back: Collection[int] | None = None
+) -> str:
     """A git-style unified diff, or "" when nothing differs. None means that the file is not there.
 
-    `label` is the path to show; leading slashes are dropped, names git would quote are quoted.
+    `label` is the path to show; leading slashes are dropped, names git would quote are quoted. With
+    `taken_back` each header says which hunks of a changed file follow, numbered from 1 as a run's parts are,
+    and which of these (numbered from 0) were taken back.
     """
     if before == after:
         return ""
@@ -50,7 +54,9 @@ def unified(before: bytes | None, after: bytes | None, label: str) -> str:
     if old == new:
         return "".join(head)
     head.append(f"--- {_ended(old_name)}\n+++ {_ended(new_name)}\n")
-    return "".join(head) + "".join(_hunks(_lines(old), _lines(new)))
+    if before is None or after is None:
+        taken_back = None  # it comes or goes as a whole
+    return "".join(head) + "".join(_hunks(_lines(old), _lines(new), taken_back))
 
 
 def is_binary(content: bytes) -> bool:
@@ -65,15 +71,18 @@ def _lines(content: bytes) -> list[str]:
     return [line.decode("utf-8", "replace") for line in lines]
 
 
-def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+def _hunks(old: Sequence[str], new: Sequence[str], taken_back: Collection[int] | None) -> Iterator[str]:
+    number = 0
     for group in _groups(changed_spans(old, new)):
         first, last = group[0], group[-1]
         lead = min(CONTEXT_LINES, first.old_start)
         tail = min(CONTEXT_LINES, len(old) - last.old_end)
         yield (
             f"@@ -{_range(first.old_start - lead, last.old_end + tail)}"
-            f" +{_range(first.new_start - lead, last.new_end + tail)} @@\n"
+            f" +{_range(first.new_start - lead, last.new_end + tail)} @@"
+            f"{'' if taken_back is None else _numbers(range(number, number + len(group)), taken_back)}\n"
         )
+        number += len(group)
         at = first.old_start - lead
         for change in group:
             yield from (_line(" ", line) for line in old[at : change.old_start])
@@ -81,6 +90,15 @@ def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
             yield from (_line("+", line) for line in new[change.new_start : change.new_end])
             at = change.old_end
         yield from (_line(" ", line) for line in old[at : at + tail])
+
+
+def _numbers(hunks: range, taken_back: Collection[int]) -> str:
+    """` hunks 1-3 (2 taken back)`: each run of changed lines below the header is one."""
+    gone = [str(hunk + 1) for hunk in hunks if hunk in taken_back]
+    if len(hunks) == 1:
+        return f" hunk {hunks[0] + 1}{' (taken back)' if gone else ''}"
+    words = f" ({', '.join(gone)} taken back)" if gone else ""
+    return f" hunks {hunks[0] + 1}-{hunks[-1] + 1}{words}"
 
 
 def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[Span]:

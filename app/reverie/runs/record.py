@@ -28,6 +28,7 @@ from reverie.errors import MendableError, StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private
 from reverie.files.regular import read_regular
+from reverie.runs.parts import Parts, joined, parts_from_json, taken_as_json
 
 _log = logging.getLogger("reverie.runs")
 
@@ -75,6 +76,20 @@ class RunRecord:
     def reverted(self) -> bool:
         return self.reverted_by is not None
 
+    @property
+    def part(self) -> Parts:
+        """What part of another run this one took back; empty for anything else."""
+        return parts_from_json(self.details.get("part"))
+
+    @property
+    def taken_back(self) -> Parts:
+        """What other runs took back of this one, and is not undone as a whole for that."""
+        by_run = self.details.get("takenBack")
+        found: Parts = {}
+        for part in by_run.values() if isinstance(by_run, dict) else ():
+            found = joined(found, parts_from_json(part))
+        return found
+
     def as_json(self) -> dict[str, Any]:
         """The stable shape of `reverie runs` (design.md section 5)."""
         return {
@@ -96,6 +111,7 @@ class RunRecord:
             "reverts": self.reverts,
             "revertedBy": self.reverted_by,
             "reverted": self.reverted,
+            "takenBack": {path: taken_as_json(hunks) for path, hunks in self.taken_back.items()},
             "conflicts": list(self.conflicts),
         }
 
@@ -148,13 +164,21 @@ class RunStore:
         return finished
 
     def mark_reverted(self, revert: RunRecord) -> None:
-        """Note on the run that `revert` took back that it did; a revert that was taken back counts no more.
-        A record that cannot be read by now gets no note."""
+        """Note on the run that `revert` took back, or a part of, that it did, and on what that run took back
+        whether it still counts. Idempotent. A record that cannot be read by now gets no note."""
+        counts = True
         with contextlib.suppress(StoreError):
-            original = self.load(revert.reverts or "")
-            self.save(replace(original, reverted_by=revert.id))
-            if original.reverts is not None:
-                self.save(replace(self.load(original.reverts), reverted_by=None))
+            while revert.reverts is not None:
+                original = self.load(revert.reverts)
+                self.save(_marked(original, revert, counts=counts))
+                revert, counts = original, not counts
+
+    def is_reverted(self, run_id: str | None) -> bool:
+        """Whether that run was undone as a whole; False where its record cannot be read."""
+        try:
+            return self.load(run_id or "").reverted
+        except StoreError:
+            return False
 
     def mark_applied(self, apply: RunRecord) -> None:
         """Note on the reviewed run that `apply` carried it out. A record that cannot be read by now gets no
@@ -238,6 +262,17 @@ class RunStore:
             return []
         except OSError as error:
             raise mendable_from_os(error, "The runs were not listed.") from error
+
+
+def _marked(original: RunRecord, revert: RunRecord, *, counts: bool) -> RunRecord:
+    """`original` with what `revert` did to it, or without it where that was undone."""
+    if not revert.part:
+        return replace(original, reverted_by=revert.id if counts else None)
+    known = original.details.get("takenBack")
+    by_run = {key: part for key, part in known.items() if key != revert.id} if isinstance(known, dict) else {}
+    if counts:
+        by_run[revert.id] = revert.details["part"]
+    return replace(original, details={**original.details, "takenBack": by_run})
 
 
 def started_of(run_id: str) -> int:

@@ -1,4 +1,4 @@
-"""Revert: a run's changes undone by three-way merge, whatever happened since.
+"""Revert: a run's changes, all of them or a part, undone by three-way merge, whatever happened since.
 
 Per file: what the run left is the base, what stands there now is ours, what stood there before the run is
 theirs. Where nobody touched the file since, the bytes of before come back; where somebody did and the changes
@@ -6,6 +6,11 @@ do not overlap, both survive; else the file stays as it is and is reported as a 
 version kept in the run. Pins and usage go back the same way, field by field, so a revert never looks like a
 fresh write to a sweep. Coverage is kept: the dream did happen. A revert is a run of its own, and can be
 reverted.
+
+A part (`runs.parts`: files, or hunks of an edited file) is taken back in the same way, but all or nothing:
+one conflict, or lines that fit in more than one place, and the run is left as it is. What was taken back
+before is part of the base, so a later undo takes back the rest. The pin and use of a file go back with the
+last of it.
 
 Threading: any thread but the GUI's; under the home's dream lease. Failure: `MendableError`, nothing changed.
 """
@@ -24,12 +29,20 @@ from reverie.memory.snapshots import Snapshots
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard
 from reverie.memory.write_lock import refuse_while_agent_writes
 from reverie.runs.activity import Activity
-from reverie.runs.journal import FileIntent, Journal, PlannedChange, ops_of
+from reverie.runs.journal import FileIntent, Journal, ops_of
 from reverie.runs.limits import finish_failed
+from reverie.runs.parts import (
+    Parts,
+    hunk_count,
+    joined,
+    parts_as_json,
+    require_parts,
+    whole_where_complete,
+)
 from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.recovery import Recovery
+from reverie.runs.revert_plan import RevertPlan, how_far, merged, not_taken_back, summary_of
 from reverie.runs.transaction import LeaseLost, Transaction
-from reverie.text.counts import some
 
 REFUSED = ("agent-refuses", "read-only")
 """Reasons of errors that say that the agent would not accept what was there before."""
@@ -64,34 +77,15 @@ class RevertDependencies:
     clock: Clock
 
 
-def merged(transaction: Transaction, intent: FileIntent, snapshots: Snapshots) -> PlannedChange | None:
-    """What the file should become, None if it stays. Raises `Conflict` where both sides changed the same
-    lines."""
-    before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
-    current = transaction.current(intent)
-    if current == before:
-        return None
-    if current == after:
-        root = transaction.root_of(intent)
-        return PlannedChange(root, intent.rel, current, before, intent.mode, intent.place)
-    if current is None or before is None or after is None:
-        raise Conflict(f"{intent.path} changed since the run.")
-    merge = snapshots.history.merge(after, current, before)
-    if merge.conflict:
-        raise Conflict(f"{intent.path} changed since the run, on the same lines.")
-    if merge.content == current:
-        return None
-    return PlannedChange(transaction.root_of(intent), intent.rel, current, merge.content)
-
-
 class Reverter:
     """Reverts runs of one home."""
 
     def __init__(self, parts: RevertDependencies) -> None:
         self._parts = parts
 
-    def revert(self, run_id: str) -> RevertResult:
-        """Undo one run. Raises `StoreError` for a run that changed nothing or is reverted already, and
+    def revert(self, run_id: str, part: Parts | None = None) -> RevertResult:
+        """Undo one run, or a part of it. Raises `StoreError` for a run that changed nothing or a part that it
+        does not have, or if that is reverted already; `Conflict` for a part that cannot be put back; and
         `LeaseHeld` while another run is at work on this home."""
         parts = self._parts
         parts.runs.load(run_id)  # a wrong id needs no lease to be told
@@ -99,9 +93,10 @@ class Reverter:
             parts.recovery.run()
             refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
             original = self._revertible(parts.runs.load(run_id))
-            self._require_writable(original)
+            self._require_writable(original, part)
             parts.snapshots.observe(source="before a revert")
-            return self._revert(original, lease)
+            plan = self._plan(original, part)
+            return self._revert(original, plan, lease)
 
     def _revertible(self, original: RunRecord) -> RunRecord:
         if original.reverted:
@@ -116,14 +111,23 @@ class Reverter:
                 next_step="There is nothing to undo.",
                 reason="nothing-to-revert",
             )
+        if original.part and self._parts.runs.is_reverted(original.reverts):
+            raise StoreError(
+                f"Run {original.id} took back a part of run {original.reverts}, all of which is undone now.",
+                next_step=f"Undo the undo of run {original.reverts} first.",
+                reason="reverted",
+            )
         return original
 
-    def _require_writable(self, original: RunRecord) -> None:
-        """Raises `ReadOnlyStore`, noted in Activity, where the run wrote into what is read-only now."""
+    def _require_writable(self, original: RunRecord, part: Parts | None) -> None:
+        """Raises `ReadOnlyStore`, noted in Activity, where what goes back lies in what is read-only now."""
         parts = self._parts
         transaction = parts.transaction_for(original.id, "revert")
+        journal = transaction.load() or Journal(())
+        if part is not None:
+            journal = Journal(tuple(intent for intent in journal.intents if intent.path in part))
         try:
-            transaction.require_writable(transaction.load() or Journal(()))
+            transaction.require_writable(journal)
         except ReadOnlyStore as refusal:
             parts.activity.add(
                 "revert.skipped",
@@ -135,7 +139,58 @@ class Reverter:
             )
             raise
 
-    def _revert(self, original: RunRecord, lease: Lease) -> RevertResult:
+    def _plan(self, original: RunRecord, part: Parts | None) -> RevertPlan:
+        """Look at every file; nothing is changed. A part is refused as a whole where one of its files is."""
+        source = self._parts.transaction_for(original.id, "revert")
+        journal = source.load() or Journal(())
+        taken = original.taken_back
+        counts: dict[str, int] = {}
+        if part is not None or taken:
+            images = source.images
+            counts = {
+                intent.path: hunk_count(images.get(intent.before), images.get(intent.after))
+                for intent in journal.intents
+            }
+        if part is not None:
+            self._require_part(original, part, counts)
+        both = whole_where_complete(joined(taken, part or {}), counts)
+        is_all = part is None or all(both.get(path, frozenset()) is None for path in counts)
+        plan = RevertPlan(journal, None if is_all else part, taken, counts)
+        for intent in journal.intents:
+            hunks = None if part is None else part.get(intent.path, frozenset())
+            if hunks == frozenset():
+                continue
+            try:
+                before = taken.get(intent.path, frozenset())
+                change = merged(source, intent, self._parts.snapshots, before, hunks)
+                if change is not None:
+                    self._parts.home.check_content(change.root, change.rel, change.before, change.after)
+            except (Conflict, StoreError) as error:
+                if part is not None:
+                    raise not_taken_back(original, error) from error
+                if error.reason in REFUSED:
+                    plan.refused.append(str(error))
+                plan.conflicts.append(intent)
+                continue
+            if change is not None:
+                plan.changes.append(change)
+        # Records come back from the first place on, so that each stands where it stood.
+        plan.changes.sort(key=lambda change: (change.after is None, change.place or 0))
+        return plan
+
+    def _require_part(self, original: RunRecord, part: Parts, counts: dict[str, int]) -> None:
+        """Raises `StoreError` where this part of the run cannot be taken back by itself."""
+        if original.reverts is not None or original.outcome != "completed":
+            raise StoreError(
+                f"Run {original.id} can only be undone as a whole: it is {_kind_words(original)}.",
+                next_step=f"`reverie revert {original.id}` does that.",
+                reason="nothing-to-revert",
+            )
+        if not part:
+            raise StoreError("No part of the run was named.", next_step="Name a file.", reason="missing")
+        require_parts(original.id, part, original.taken_back, counts)
+
+    def _revert(self, original: RunRecord, plan: RevertPlan, lease: Lease) -> RevertResult:
         parts = self._parts
         started = parts.clock()
         record = parts.runs.begin(
@@ -150,50 +205,32 @@ class Reverter:
                 engine="revert",
                 started_at=started,
                 reverts=original.id,
+                details={} if plan.part is None else {"part": parts_as_json(plan.part)},
             )
         )
         transaction = parts.transaction_for(record.id, "revert")
         try:
-            journal, conflicts, refused = self._carry_out(original, transaction, lease)
+            journal = self._carry_out(plan, transaction, lease)
         except LeaseLost:
             raise
         except BaseException as error:
             finish_failed(parts.runs, record, transaction, error, ended_at=parts.clock())
             raise
-        return self._finish(original, record, transaction, journal, conflicts, refused)
+        return self._finish(original, record, transaction, journal, plan)
 
-    def _carry_out(
-        self, original: RunRecord, transaction: Transaction, lease: Lease
-    ) -> tuple[Journal, tuple[str, ...], tuple[str, ...]]:
-        """Put back what can be; returns the journal of that, the paths in conflict, and why the agent would
-        refuse some of these."""
-        source = self._parts.transaction_for(original.id, "revert")
-        journal = source.load() or Journal(())
-        changes: list[PlannedChange] = []
-        conflicts: list[FileIntent] = []
-        refused: list[str] = []
-        for intent in journal.intents:
-            try:
-                change = merged(source, intent, self._parts.snapshots)
-                if change is not None:
-                    self._parts.home.check_content(change.root, change.rel, change.before, change.after)
-            except (Conflict, StoreError) as error:
-                if error.reason in REFUSED:
-                    refused.append(str(error))
-                conflicts.append(intent)
-                continue
-            if change is not None:
-                changes.append(change)
-        # Records come back from the first place on, so that each stands where it stood.
-        changes.sort(key=lambda change: (change.after is None, change.place or 0))
-        # What stays as it is keeps its pin and use too.
-        kept = {self._parts.home.usage_key(source.root_of(intent), intent.rel) for intent in conflicts}
+    def _carry_out(self, plan: RevertPlan, transaction: Transaction, lease: Lease) -> Journal:
+        """Put back what can be; returns the journal of that."""
+        given_back = self._usage_keys(plan, transaction)
+        usage_before, usage_after = (
+            {key: usage for key, usage in side.items() if given_back(key)}
+            for side in (plan.journal.usage_before, plan.journal.usage_after)
+        )
         planned = transaction.prepare(
-            changes,
-            removed=journal.made,
+            plan.changes,
+            removed=plan.journal.made,
             restores=True,
-            usage_before={key: usage for key, usage in journal.usage_after.items() if key not in kept},
-            usage_after={key: usage for key, usage in journal.usage_before.items() if key not in kept},
+            usage_before=usage_after,
+            usage_after=usage_before,
         )
 
         def check() -> None:
@@ -201,7 +238,24 @@ class Reverter:
                 raise LeaseLost("The undo stopped: its lease ran out meanwhile.", next_step="Undo it again.")
 
         transaction.apply(planned, commit=lambda: None, check=check)
-        return planned, tuple(intent.path for intent in conflicts), tuple(refused)
+        return planned
+
+    def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:
+        """Whose pin and use go back: those of files that this completes; with the rest of a run all others
+        too. What stays as it is keeps its own, and nothing goes back twice."""
+
+        def keys(wanted: Callable[[FileIntent], bool]) -> set[str | None]:
+            return {
+                self._parts.home.usage_key(transaction.root_of(intent), intent.rel)
+                for intent in plan.journal.intents
+                if wanted(intent)
+            }
+
+        if plan.part is not None:
+            completed = keys(lambda intent: intent.path in plan.completed)
+            return lambda key: key in completed
+        left = keys(lambda intent: intent in plan.conflicts or intent.path in plan.completed)
+        return lambda key: key not in left
 
     def _finish(
         self,
@@ -209,13 +263,13 @@ class Reverter:
         record: RunRecord,
         transaction: Transaction,
         journal: Journal,
-        conflicts: tuple[str, ...],
-        refused: tuple[str, ...],
+        plan: RevertPlan,
     ) -> RevertResult:
         """Everything is in place by now: what fails here is told, and changes nothing about that."""
         parts = self._parts
         restored = tuple(intent.path for intent in journal.intents)
-        summary = _summary(original, restored, conflicts, refused)
+        conflicts = tuple(intent.path for intent in plan.conflicts)
+        summary = summary_of(original, restored, conflicts, plan)
         undid_nothing = bool(conflicts) and not restored
         finished = replace(record, summary=summary, ops=ops_of(journal), conflicts=conflicts)
         try:
@@ -234,7 +288,7 @@ class Reverter:
             parts.activity.add(
                 "revert.failed" if undid_nothing else "revert.completed",
                 level="warning" if conflicts else "info",
-                text=f"Run {original.id} was {'not ' if undid_nothing else ''}reverted. {summary}",
+                text=f"Run {original.id} was {how_far(plan, undid_nothing)}. {summary}",
                 home=record.home_root,
                 workspace_id=record.workspace_id,
                 run_id=record.id,
@@ -258,17 +312,5 @@ class Reverter:
         return RevertResult(record.id, original.id, summary, restored, conflicts)
 
 
-def _summary(
-    original: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...], refused: tuple[str, ...]
-) -> str:
-    count = len(restored)
-    summary = f"{some(count, 'file')} put back." if count else "Nothing was put back."
-    if refused:
-        summary += f" {len(refused)} left as they are: {' '.join(refused)}"
-    if len(conflicts) > len(refused):
-        summary += (
-            f" {len(conflicts) - len(refused)} changed since on the same lines and were left as they are:"
-            f" {', '.join(conflicts)}."
-            f" `reverie diff {original.id}` shows the versions before the run."
-        )
-    return summary
+def _kind_words(original: RunRecord) -> str:
+    return "an undo" if original.reverts is not None else "an interrupted run"

@@ -26,6 +26,7 @@ from reverie.services.views import (
 if TYPE_CHECKING:
     from reverie.dream.hunks import Hunk
     from reverie.dream.review import ReviewedFile, ReviewedGroup, Selection
+    from reverie.runs.parts import Parts
     from reverie.runs.record import RunRecord
     from reverie.services.parts import HomeParts
 
@@ -69,7 +70,21 @@ class ReviewDesk:
             can_apply=not loaded.why_not,
             why_not=loaded.why_not,
             plan=loaded.review,
+            can_take_back=loaded.can_take_back,
+            taken_back=loaded.run.taken_back,
         )
+
+    def named_parts(
+        self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
+    ) -> tuple[Parts, tuple[str, ...]]:
+        """See `dream.taking_back.named_parts`."""
+        from reverie.dream.apply import load_review
+        from reverie.dream.taking_back import named_parts
+
+        loaded = load_review(self._parts.dream_dependencies, run_id)
+        if not loaded.can_take_back:
+            return dict.fromkeys(paths), ()  # the undo itself says why not
+        return named_parts(loaded.review, paths, hunks, loaded.run.taken_back)
 
     def apply(
         self,

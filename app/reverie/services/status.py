@@ -27,11 +27,13 @@ def status_view(parts: HomeParts, context: ScopeContext) -> StatusView:
     """The footer: what the sidecar says, never what a run returned."""
     status = parts.coverage.load()
     shown = status_of(status, context, now=parts.clock())
-    runs = [run_summary(record) for record in parts.runs.all(limit=RECENT_RUNS)]
+    records = parts.runs.all(limit=RECENT_RUNS)
+    runs = [run_summary(record) for record in records]
     undone = frozenset(run.started_at for run in runs if run.reverted)
+    taken_back = {record.started_at: tuple(record.taken_back) for record in records}
     return StatusView(
         rows=tuple(
-            _row(parts, context, scope, shown, undone)
+            _row(parts, context, scope, shown, undone, taken_back)
             for scope in (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
         ),
         harvest=_harvest_row(shown),
@@ -82,13 +84,20 @@ def run_summary(record: RunRecord) -> RunSummary:
         conflicts=record.conflicts,
         usage=record.usage,
         cost_usd=cost_of(record),
+        partly_undone=bool(record.taken_back) and not record.reverted,
     )
 
 
 def _row(
-    parts: HomeParts, context: ScopeContext, scope: Scope, status: Status, undone: frozenset[int]
+    parts: HomeParts,
+    context: ScopeContext,
+    scope: Scope,
+    status: Status,
+    undone: frozenset[int],
+    taken_back: Mapping[int, tuple[str, ...]],
 ) -> CoverageRow:
-    """`undone`: when the runs started that were taken back; a coverage record has the start of its run."""
+    """`undone`: when the runs started that were taken back; `taken_back`: by the same, the paths of which a
+    part was. A coverage record has the start of its run."""
     try:
         parts.home.scope_root(context, scope)
     except ScopeUnavailable as gap:
@@ -112,6 +121,9 @@ def _row(
         available=True,
         ops=ops,
         undone=int(record["lastRunAt"]) in undone,
+        partly_undone=any(
+            _is_of({"path": path}, scope) for path in taken_back.get(int(record["lastRunAt"]), ())
+        ),
     )
 
 

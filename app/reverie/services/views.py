@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reverie.homes.listing import Companion, HomeContents
     from reverie.homes.scopes import Refusal, Scope, ScopeContext
     from reverie.memory.listing import ScopeListing
+    from reverie.runs.parts import Parts
     from reverie.runs.record import Outcome
     from reverie.services.record_changes import RecordChange
 
@@ -90,6 +91,8 @@ class CoverageRow:
     ops: tuple[Mapping[str, Any], ...] = ()
     undone: bool = False
     """The run was taken back."""
+    partly_undone: bool = False
+    """Parts of it in this scope were taken back."""
     permanent: bool = False
     """With not `available`: the agent has no such scope in any context."""
 
@@ -127,6 +130,8 @@ class RunSummary:
     """Tokens of the run's model (`inputTokens`, `outputTokens`, ...); None: no model, or it did not say."""
     cost_usd: float | None = None
     """None: not known."""
+    partly_undone: bool = False
+    """Parts of it were taken back, and the rest stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +301,10 @@ class ReviewView:
     can_apply: bool
     why_not: str
     plan: Review
+    can_take_back: bool = False
+    """It is in place: what is left out of a selection can be taken back."""
+    taken_back: Parts = field(default_factory=dict)
+    """What was taken back already."""
 
 
 @dataclass(frozen=True, slots=True)

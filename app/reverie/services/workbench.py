@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from reverie.dream.review import Selection
     from reverie.files.watch import Watcher, WatchTarget
     from reverie.memory.search_update import Watcher as SearchWatcher
+    from reverie.runs.parts import Parts
     from reverie.services.lost_saves import LostSave
     from reverie.services.planned_changes import ChangeKind
     from reverie.services.timeline_views import RestorePlan
@@ -319,9 +320,9 @@ class Workbench(Desks):
         """Apply what was chosen of a preview or a held run; blocks until that has its outcome."""
         return self.reviews.apply(run_id, selection, progress=progress, cancel=cancel)
 
-    def revert(self, run_id: str) -> RevertView:
-        """Undo a run, three-way. Raises `MendableError` when there is nothing to undo."""
-        result = self.parts.reverter.revert(run_id)
+    def revert(self, run_id: str, part: Parts | None = None) -> RevertView:
+        """Undo a run, or a part of it, three-way. Raises `MendableError` when there is nothing to undo."""
+        result = self.parts.reverter.revert(run_id, part)
         return RevertView(result.run_id, result.summary, result.restored, result.conflicts)
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:

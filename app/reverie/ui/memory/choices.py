@@ -1,4 +1,5 @@
-"""What a person has chosen of a run so far: which groups, files and hunks are taken, and in which words.
+"""What a person has chosen of a run so far: which groups, files and hunks are taken, and in which words. Of a
+plan what is taken is written; of a finished run it stays, and the rest is taken back.
 
 Quick enough for the GUI thread, without Qt and without a disk. A tick on a group, file or hunk means the same
 everywhere: what hangs below a group that is left out is left out, and ticking one thing in it brings back
@@ -13,27 +14,31 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from reverie.dream.review import Resolution, ReviewedFile, Selection, resolve, text_of
+from reverie.dream.taking_back import standing, to_take_back
 from reverie.ui.memory.newlines import restored, widget_text
 
 if TYPE_CHECKING:
+    from reverie.runs.parts import Parts
     from reverie.services.views import ReviewFile, ReviewGroup, ReviewView
 
 Taken = Literal["all", "some", "none"]
 
 
 class Choices:
-    """Begins with everything taken."""
+    """Begins with everything taken; of a finished run, with all that is in place."""
 
     def __init__(self, view: ReviewView) -> None:
         self.view = view
-        self.selection = Selection()
+        self.selection = standing(view.plan, view.taken_back) if view.can_take_back else Selection()
+        self._agreed = self.selection.agreed_losses
         self._aside: dict[str, str] = {}
         self._resolved: tuple[Selection, Resolution] | None = None
+        self._leaving: tuple[Selection, Parts] | None = None
 
     def renew(self, view: ReviewView) -> None:
         """The same changes, but the memories around them are others now."""
         self.view = view
-        self._resolved = None
+        self._resolved = self._leaving = None
 
     # What is taken
 
@@ -55,6 +60,67 @@ class Choices:
         """`all`, `some` or `none` of its files."""
         states = {self.file_taken(group, file) for file in group.files}
         return states.pop() if len(states) == 1 else "some"
+
+    # What is taken back of a finished run
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything can be chosen."""
+        return self.view.can_apply or self.view.can_take_back
+
+    def is_gone(self, file: ReviewFile, index: int | None = None) -> bool:
+        """Whether this file, or one hunk of it, was taken back before."""
+        gone = self._gone(file)
+        return bool(gone) and (index in gone if index is not None else len(gone) == len(file.hunks))
+
+    def goes_back(self, file: ReviewFile, index: int | None = None) -> bool:
+        """Whether what is left of this file, or that hunk, is to be taken back now."""
+        if not self.view.can_take_back or file.path not in self.to_take_back:
+            return False
+        hunks = self.to_take_back[file.path]
+        if index is None or hunks is None:
+            return hunks is None and (index is None or not self.is_gone(file, index))
+        return index in hunks
+
+    def can_choose(self, group: ReviewGroup, file: ReviewFile | None, index: int | None) -> bool:
+        """Whether a part has a box. What a finished run made, deleted or renamed goes back as a whole."""
+        if self.view.can_apply or not self.view.can_take_back:
+            return self.view.can_apply
+        if file is None:
+            return not all(self.is_gone(each) for each in group.files)
+        return not self.is_gone(file, index) and (index is None or file.verb == "edit")
+
+    @property
+    def to_take_back(self) -> Parts:
+        """What goes back, as an undo is asked for it."""
+        if self._leaving is None or self._leaving[0] is not self.selection:
+            parts = to_take_back(self.view.plan, self.selection, self.view.taken_back)
+            self._leaving = self.selection, parts
+        return self._leaving[1]
+
+    @property
+    def count_to_take_back(self) -> int:
+        """How many changes go back: hunks, and files that came or went."""
+        return sum(
+            int(self.goes_back(file))
+            if file.verb != "edit"
+            else sum(self.goes_back(file, hunk.index) for hunk in file.hunks)
+            for group in self.view.groups
+            for file in group.files
+        )
+
+    @property
+    def count_standing(self) -> int:
+        """How many changes of a finished run are in place."""
+        return sum(
+            int(not self.is_gone(file)) if file.verb != "edit" else len(file.hunks) - len(self._gone(file))
+            for group in self.view.groups
+            for file in group.files
+        )
+
+    def _gone(self, file: ReviewFile) -> frozenset[int]:
+        found = self.view.taken_back.get(file.path, frozenset())
+        return frozenset(hunk.index for hunk in file.hunks) if found is None else found
 
     @property
     def blocked(self) -> Mapping[str, str]:
@@ -79,6 +145,10 @@ class Choices:
         """Whether agreeing to the loss of lines would let a blocked file go."""
         agreed = self.selection.with_agreed_loss(path, agreed=True)
         return path in self.blocked and path not in resolve(self.view.plan, agreed).blocked
+
+    def has_agreed(self, path: str) -> bool:
+        """Whether the person agreed to the loss of lines of this file; not what the run itself lost."""
+        return path in self.selection.agreed_losses - self._agreed
 
     @property
     def _resolution(self) -> Resolution:
@@ -121,6 +191,8 @@ class Choices:
         rejected = {path: hunks for path, hunks in self.selection.rejected_hunks.items() if path != file.path}
         if not taken:
             rejected[file.path] = frozenset(hunk.index for hunk in file.hunks)
+        elif gone := self._gone(file):
+            rejected[file.path] = gone
         self.selection = replace(self.selection, rejected_hunks=rejected)
         written = self.selection.edited_files.get(file.path)
         if not taken and written is not None:

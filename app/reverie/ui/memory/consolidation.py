@@ -19,6 +19,7 @@ from reverie.ui.jobs import JobControl, Lane, Ticket
 
 if TYPE_CHECKING:
     from reverie.dream.review import Selection
+    from reverie.runs.parts import Parts
     from reverie.services.models import Choice
     from reverie.services.views import ConsentView, RevertView, RunView
     from reverie.services.workbench import Workbench
@@ -106,13 +107,13 @@ class Consolidation(QObject):
         self._submit("apply a review", work)
         self.started.emit("apply")
 
-    def revert(self, workbench: Workbench, run_id: str) -> None:
-        """Undo a run; ignored while another job of this window runs."""
+    def revert(self, workbench: Workbench, run_id: str, part: Parts | None = None) -> None:
+        """Undo a run, or a part of it; ignored while another job of this window runs."""
         if self.running:
             return
 
         def work(_control: JobControl) -> RevertView:
-            return workbench.revert(run_id)
+            return workbench.revert(run_id, part)
 
         self._workbench = workbench
         self._submit("undo a run", work)

@@ -17,6 +17,7 @@ from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
     from reverie.dream.review import Selection
+    from reverie.runs.parts import Parts
     from reverie.services.models import Choice
     from reverie.services.views import ConsentView, DreamProgress, RevertView, StatusView
     from reverie.ui.memory.runs_dialog import RunsDialog
@@ -197,11 +198,13 @@ class FooterControl(QObject):
             self.jobs.apply(session.workbench, run_id, selection)
 
     @Slot(str)
-    def revert(self, run_id: str) -> None:
+    @Slot(str, object)
+    def revert(self, run_id: str, part: Parts | None = None) -> None:
+        """Undo a run, or a part of it."""
         if self._session is not None and not self.jobs.running:
             session = self._session_of(run_id)
             self._begin(session)
-            self.jobs.revert(session.workbench, run_id)
+            self.jobs.revert(session.workbench, run_id, part)
 
     def _begin(self, session: HomeSession) -> None:
         self._of, self._run_place = session, self._place
@@ -303,6 +306,7 @@ class FooterControl(QObject):
         dialog = RunsDialog(self._lanes.scan, self._icons, self._window, with_list=with_list)
         dialog.revert.connect(self.revert)
         dialog.pane.apply.connect(self.apply)
+        dialog.pane.take_back.connect(self.revert)
         return dialog
 
 

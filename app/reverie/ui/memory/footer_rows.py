@@ -61,7 +61,8 @@ def row_words(
     used = spent_words(spent)
     note = _SEPARATOR.join(part for part in (whose, used) if part)
     result = tr("undone") if row.undone else words.changes(row.changes)
-    parts = (words.age(now_ms, row.last_run_at), words.trigger(row.trigger), result)
+    in_part = [tr("undone in part")] if row.partly_undone and not row.undone else []
+    parts = (words.age(now_ms, row.last_run_at), words.trigger(row.trigger), result, *in_part)
     meaning = tr("Tokens and cost of the last run of a model, and of all of this month's.") if used else ""
     tooltip = as_tooltip(words.when(row.last_run_at), row.summary, meaning)
     return RowWords("record", ", ".join(map(_unbroken, parts)), note, tooltip)

@@ -1,9 +1,9 @@
 """What a run changed or would change, to read, to choose from and to take back.
 
 At the left groups, files and hunks, at the right what the selected one changes and why. A plan (a preview, or
-a run held for review) can be applied in part and in other words; a run that is on disk can be undone. All of
-it is read in jobs; applying and undoing are asked for by signal, and what comes of them is shown here as well
-as in the footer.
+a run held for review) can be applied in part and in other words; a run that is on disk can be undone, as a
+whole or in part. All of it is read in jobs; applying and undoing are asked for by signal, and what comes of
+them is shown here as well as in the footer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from reverie.ui.memory.bars import MessageBar, Tone
 from reverie.ui.memory.choices import Choices
 from reverie.ui.memory.review_detail import ReviewDetail
 from reverie.ui.memory.review_tree import Part, ReviewTree
-from reverie.ui.memory.run_words import can_revert, conflict_words, cost_words, headline
+from reverie.ui.memory.run_words import (
+    applied_words,
+    can_revert,
+    conflict_words,
+    cost_words,
+    headline,
+)
 from reverie.ui.panes import Panes
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP
@@ -36,9 +42,11 @@ SIDE_BY_SIDE = 560
 
 
 class ReviewPane(QWidget):
-    """One run. `revert(run id)` asks for its undo, `apply(run id, Selection)` for what is chosen of it."""
+    """One run. `revert(run id)` asks for its undo, `take_back(run id, Parts)` for that of a part, `apply(run
+    id, Selection)` for what is chosen of a plan."""
 
     revert = Signal(str)
+    take_back = Signal(str, object)
     apply = Signal(str, object)
 
     def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
@@ -47,6 +55,7 @@ class ReviewPane(QWidget):
         self._run: RunSummary | None = None
         self._read = False
         self._told = False  # what came of applying or undoing is shown
+        self._applied = ("", "")  # a run made of a plan, and what came of that: said once that run is shown
         self.choices: Choices | None = None
         self.title = WrapLabel()
         self.facts = WrapLabel()
@@ -63,6 +72,11 @@ class ReviewPane(QWidget):
         self.apply_button = QPushButton(icons.icon("check"), self.tr("A&pply"))
         self.apply_button.setToolTip(self.tr("Write what is ticked; it can be undone"))
         self.apply_button.clicked.connect(self._ask_apply)
+        self.take_back_button = QPushButton(icons.icon("undo"), self.tr("&Take back"))
+        self.take_back_button.setToolTip(
+            self.tr("Undo what is not ticked; later edits by hand are kept, and it can be undone")
+        )
+        self.take_back_button.clicked.connect(self._ask_take_back)
         self._lay_out()
         self._show_choices(None)
 
@@ -84,6 +98,7 @@ class ReviewPane(QWidget):
         bottom.setSpacing(GAP)
         bottom.addWidget(self.chosen, 1)
         bottom.addWidget(self.apply_button)
+        bottom.addWidget(self.take_back_button)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(GAP)
@@ -113,6 +128,10 @@ class ReviewPane(QWidget):
             self._show_choices(None)
         if run != known:
             self._say_state(run)
+        if run.id == self._applied[0]:
+            self._told = True
+            self.message.say(self._applied[1])
+            self._applied = ("", "")
 
         def work(_control: JobControl) -> ReviewView:
             return workbench.review(run.id)
@@ -146,8 +165,9 @@ class ReviewPane(QWidget):
         """What came of applying a choice."""
         self._told = True
         tone: Tone = "info" if run.outcome in ("completed", "unchanged") else "warn"
-        said = (words.outcome(run.outcome), run.summary, run.next_step)
-        self.message.say(". ".join(visible(part).rstrip(".") for part in said if part) + ".", tone=tone)
+        self.message.say(applied_words(run), tone=tone)
+        if run.outcome == "completed":
+            self._applied = (run.run_id, applied_words(run))
         self._say_chosen()
 
     def show_failed(self, error: MendableError) -> None:
@@ -171,6 +191,8 @@ class ReviewPane(QWidget):
             self.message.say(self.tr("A preview: nothing of this was written."))
         elif run.reverted:
             self.message.say(self.tr("This run was undone."))
+        elif run.partly_undone:
+            self.message.say(self.tr("Parts of this run were taken back."))
         elif run.outcome not in ("completed", "unchanged") and run.reason:
             self.message.say(
                 self.tr("{outcome}: {reason}").format(
@@ -186,7 +208,7 @@ class ReviewPane(QWidget):
             return
         self._read = True
         known = self.choices
-        if known is not None and (known.view.groups, known.view.can_apply) == (view.groups, view.can_apply):
+        if known is not None and _chosen_from(known.view) == _chosen_from(view):
             if known.view != view:
                 known.renew(view)
                 self._on_worded()
@@ -223,9 +245,13 @@ class ReviewPane(QWidget):
 
     def _say_chosen(self) -> None:
         choices = self.choices
-        possible = choices is not None and choices.view.can_apply
-        self._bottom.setVisible(possible)
-        if choices is None or not possible:
+        self._bottom.setVisible(choices is not None and choices.is_open)
+        if choices is None or not choices.is_open:
+            return
+        self.apply_button.setVisible(choices.view.can_apply)
+        self.take_back_button.setVisible(choices.view.can_take_back)
+        if choices.view.can_take_back:
+            self._say_leaving(choices)
             return
         changed, known = choices.changed_files, choices.all_files
         parts = [
@@ -239,6 +265,22 @@ class ReviewPane(QWidget):
         self.chosen.say(" ".join(parts))
         self.apply_button.setEnabled(changed > 0)
 
+    def _say_leaving(self, choices: Choices) -> None:
+        """What of a finished run is to be taken back."""
+        count = choices.count_to_take_back
+        self.take_back_button.setEnabled(count > 0)
+        if not count:
+            self.chosen.say(self.tr("Untick what you want to take back."))
+            return
+        all_words = words.counted(self.tr("1 change"), "%n changes", choices.count_standing)
+        self.chosen.say(self.tr("{count} of {all} would be taken back.").format(count=count, all=all_words))
+
+    @Slot()
+    def _ask_take_back(self) -> None:
+        if self._run is not None and self.choices is not None:
+            self.take_back_button.setEnabled(False)
+            self.take_back.emit(self._run.id, self.choices.to_take_back)
+
     @Slot()
     def _ask_apply(self) -> None:
         self.detail.flush()
@@ -251,3 +293,8 @@ class ReviewPane(QWidget):
         if self._run is not None:
             self.undo.setEnabled(False)
             self.revert.emit(self._run.id)
+
+
+def _chosen_from(view: ReviewView) -> tuple[object, ...]:
+    """What makes the choices of a person be about something else."""
+    return view.groups, view.can_apply, view.can_take_back, view.taken_back

@@ -107,12 +107,15 @@ class ReviewDetail(QWidget):
 
     def _say_blocked(self, choices: Choices, part: Part) -> None:
         path = part.file.path if part.file is not None else ""
-        why = choices.blocked.get(path, "") if choices.view.can_apply else ""
+        why = choices.blocked.get(path, "") if choices.is_open else ""
         if why:
-            self.blocked.say(self.tr("It stays as it is: {why}").format(why=visible(why)), tone="warn")
+            told = self.tr("It stays as it is: {why}")
+            if choices.view.can_take_back:
+                told = self.tr("It comes back as well: {why}")
+            self.blocked.say(told.format(why=visible(why)), tone="warn")
         else:
             self.blocked.clear()
-        agreed = path in choices.selection.agreed_losses
+        agreed = choices.has_agreed(path)
         with QSignalBlocker(self.agree):
             self.agree.setChecked(agreed)
         self.agree.setVisible(agreed or bool(why and choices.may_agree(path)))

@@ -87,7 +87,7 @@ class ReviewTree(QTreeWidget):
             return
         with QSignalBlocker(self):
             for part, item in self.parts():
-                if choices.view.can_apply and part.group is not None:
+                if part.group is not None and choices.can_choose(part.group, part.file, part.hunk):
                     item.setCheckState(0, _TICKS[_taken(choices, part)])
                 self._say_state(item, choices, part)
 
@@ -122,7 +122,8 @@ class ReviewTree(QTreeWidget):
         item.setData(0, _ROLE, part)
         item.setToolTip(0, as_tooltip(tip))
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        if self._choices is not None and self._choices.view.can_apply and part.group is not None:
+        choices, group = self._choices, part.group
+        if choices is not None and group is not None and choices.can_choose(group, part.file, part.hunk):
             flags |= Qt.ItemFlag.ItemIsUserCheckable
         item.setFlags(flags)
         return item
@@ -132,7 +133,11 @@ class ReviewTree(QTreeWidget):
             return
         reason = choices.blocked.get(part.file.path, "") if part.file is not None else ""
         state = ""
-        if part.file is not None and part.hunk is None and reason and choices.view.can_apply:
+        if part.file is not None and choices.is_gone(part.file, part.hunk):
+            state, reason = self.tr("taken back"), ""
+        elif part.file is not None and choices.goes_back(part.file, part.hunk):
+            state = self.tr("goes back")
+        elif part.file is not None and part.hunk is None and reason and choices.view.can_apply:
             state = self.tr("stays")
         elif part.file is not None and choices.is_written(part.file, part.hunk):
             state = self.tr("edited")

@@ -11,7 +11,7 @@ from reverie.ui.shown import visible
 from reverie.ui.words import tr
 
 if TYPE_CHECKING:
-    from reverie.services.views import RevertView, RunSummary
+    from reverie.services.views import RevertView, RunSummary, RunView
 
 _ENDED_BADLY = ("failed", "interrupted", "cancelled", "skipped")
 
@@ -54,7 +54,7 @@ def _is_shown(run: RunSummary, show: str) -> bool:
     if show == "failed":
         return run.outcome in _ENDED_BADLY
     if show == "undone":
-        return run.reverted
+        return run.reverted or run.partly_undone
     if show == "preview":
         return run.dry_run
     return run.kind == show and not run.dry_run
@@ -91,8 +91,24 @@ def kind_words(run: RunSummary) -> str:
     }.get(run.kind, visible(run.kind))
 
 
+def applied_words(run: RunView) -> str:
+    """What came of applying a choice, in words and counts."""
+    if run.outcome == "completed":
+        done = [op for op in run.ops if op.get("applied")]
+        files = {str(op.get("newPath") or op.get("path")) for op in done}
+        said = tr("Applied: {changes} in {files}.").format(
+            changes=words.changes(len(done)), files=words.counted(tr("1 file"), "%n files", len(files))
+        )
+        return " ".join(part for part in (said, visible(run.next_step)) if part)
+    outcome = words.outcome(run.outcome)
+    said = (outcome[:1].upper() + outcome[1:], visible(run.summary), visible(run.next_step))
+    return ". ".join(part.rstrip(".") for part in said if part) + "."
+
+
 def state_words(run: RunSummary) -> str:
-    return tr("undone") if run.reverted else words.outcome(run.outcome)
+    if run.reverted:
+        return tr("undone")
+    return tr("undone in part") if run.partly_undone else words.outcome(run.outcome)
 
 
 def headline(run: RunSummary) -> str:

@@ -94,12 +94,14 @@ class RunsDialog(QDialog):
 
     def show_reverted(self, result: RevertView) -> None:
         self.pane.show_conflicts(result)
-
-    def show_applied(self, run: RunView) -> None:
-        """What came of a choice; the list follows by itself."""
-        self.pane.show_applied(run)
         if self._workbench is not None:
             self.show_runs(self._workbench)
+
+    def show_applied(self, run: RunView) -> None:
+        """What came of a choice: the review goes on with the run that it made."""
+        self.pane.show_applied(run)
+        if self._workbench is not None:
+            self.show_runs(self._workbench, run.run_id if run.outcome == "completed" else "")
 
     def show_failed(self, error: MendableError) -> None:
         self.pane.show_failed(error)
