@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.expect_log import ExpectLog
 from helpers.model_runs import write_settings
 from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample
@@ -223,11 +224,11 @@ def test_it_leaves_when_its_window_is_gone() -> None:
         assert child.wait(10) == 0
 
 
-def test_a_helper_that_cannot_be_started_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_helper_that_cannot_be_started_is_told(tmp_path: Path, expect_log: ExpectLog) -> None:
     helper = Helper((str(tmp_path / "no such program"),))
-    with pytest.raises(HelperGone), caplog.at_level("CRITICAL"):
+    with pytest.raises(HelperGone):
         helper.call("observe", tmp_path, Profile.under(tmp_path))
-    caplog.clear()
+    expect_log("could not be started", logger="reverie.helper")
 
 
 @pytest.mark.parametrize(

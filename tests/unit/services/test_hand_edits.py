@@ -188,6 +188,7 @@ def test_a_file_that_cannot_be_read_is_not_deleted(
     file.chmod(0o000)
     with pytest.raises(MendableError):
         without_power(lambda: edits.delete(context, "/memories/global/locked.md"))
+    file.chmod(0o600)  # an ordinary user reads it only then
     assert file.read_text() == "only copy\n"
 
 
