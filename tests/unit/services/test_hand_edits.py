@@ -246,6 +246,8 @@ def test_what_was_done_is_never_told_as_failed(
     trouble: str,
 ) -> None:
     before = memories(parts)
+    edits.pin(context, [TESTING], True)  # makes the folders of the profile, before the disk fails
+    edits.pin(context, [TESTING], False)
     with monkeypatch.context() as patch:
         if trouble == "pins":
             for name in ("delete", "rename"):
