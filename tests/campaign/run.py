@@ -29,6 +29,7 @@ from helpers.extraction_kills import run_kills as run_extraction_kills
 from helpers.kills import a_plan, run_kills
 from helpers.long_rollouts import measured
 from helpers.samples import copy_sample
+from helpers.suspended import suspend_all
 from helpers.typists import run_typists
 
 Part = Callable[[Path], tuple[list[str], bool]]
@@ -158,6 +159,12 @@ def packages(_directory: Path) -> tuple[list[str], bool]:
     return [line.strip() for line in done.stderr.splitlines()], done.returncode == 0
 
 
+def suspended(directory: Path) -> tuple[list[str], bool]:
+    """Every kind of change suspended at every step, while another process comes first. Some 20 minutes."""
+    tally = suspend_all(directory, seed=20_261_122, limit_s=3600)
+    return tally.lines(), not tally.problems
+
+
 SOAK_S = 1800.0
 
 
@@ -195,6 +202,7 @@ PARTS: dict[str, Part] = {
     "mutations": mutations.run,
     "failures": failures,
     "kills": kills,
+    "suspended": suspended,
     "counters": counters,
     "paths": paths.run_paths,
     "symlinks": paths.run_symlinks,

@@ -63,7 +63,8 @@ def test_a_directory_is_consolidated_once_where_no_trace_came_since(
 
     def counted_again() -> None:
         """As where the other process keeps a row for a trace that the consolidation has already read."""
-        state.put(state.rows()[thread_id(1)])
+        row = state.rows()[thread_id(1)]
+        assert state.put(row, after=row.run_id)
 
     def consolidations() -> int:
         return [record.details.get("stage") for record in parts.runs.all()].count(2)
@@ -88,6 +89,30 @@ def test_a_directory_is_consolidated_once_where_no_trace_came_since(
     next((memory_of(home) / "trace_summaries").iterdir()).write_text(trace_text(thread_id(1), CWD, "# New"))
     assert len(extract(home, profile).directories) == 1
     assert asked == [CWD, CWD]
+
+
+def test_a_trace_that_was_taken_back_meanwhile_gets_into_no_handbook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker, profile = small_home(tmp_path / "codex", [1]), tmp_path / "profile"
+    extract(maker.root, profile)
+    handbook = memory_of(maker.root) / "MEMORY.md"
+    before = handbook.read_bytes()
+    age(maker.rollout(2, talk(2, CWD, "Fix the tests")), 2)
+    consolidate = RulesMerge.consolidate
+
+    async def taken_back(self: RulesMerge, staging: Staging, *rest: Any) -> str:
+        told = await consolidate(self, staging, *rest)
+        parts = parts_of(maker.root, profile)
+        parts.reverter.revert(parts.runs.ids()[0])
+        return told
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RulesMerge, "consolidate", taken_back)
+        (directory,) = extract(maker.root, profile).directories
+    assert directory.outcome == "failed"
+    assert handbook.read_bytes() == before
+    assert traces_of(maker.root) == ids(1)
 
 
 def test_a_living_holder_is_respected_and_an_expired_one_is_taken_over(

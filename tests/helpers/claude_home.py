@@ -51,7 +51,7 @@ class ClaudeHomeMaker:
         self.root = self.user / ".claude"
         self.managed = tmp_path / "managed"
         self.cache = tmp_path / "cache"
-        self.root.mkdir(parents=True)
+        self.root.mkdir(parents=True, exist_ok=True)
 
     @property
     def projects(self) -> Path:

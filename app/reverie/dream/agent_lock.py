@@ -14,13 +14,13 @@ back is told in Activity, as the run is over by then.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reverie.clock import Clock
-from reverie.errors import Conflict, MendableError, StoreError
+from reverie.errors import Busy, Conflict, MendableError, StoreError
 from reverie.files.directory import ensure_private
 from reverie.files.sidecar import Sidecar
 from reverie.homes.agents import AgentLock, LockBefore
@@ -65,19 +65,24 @@ class AgentLocks:
         self._sidecar = Sidecar(kept, lock_dir=lock_dir, clock=clock)
 
     @contextlib.contextmanager
-    def hold(self, context: ScopeContext, run_id: str) -> Iterator[Holding]:
-        """Hold it for a run, which begins only then. Raises `Busy` while the agent holds it."""
+    def hold(
+        self, context: ScopeContext, run_id: str, check: Callable[[], None] = lambda: None
+    ) -> Iterator[Holding]:
+        """Hold it for a run, which begins only then. `check` raises where the dream lease is lost. Raises
+        `Busy` while the agent or another dream holds it."""
         lock, holding = self._home.agent_lock(context), Holding()
         if lock is None:
             yield holding
             return
         self._guard.require_context(context)
+        left = self._sidecar.read().data.get(_ENTRY)
+        check()  # what is kept until now is what was left over; what comes from here on is another dream's
         before = lock.look()
-        self._keep(_entry(run_id, lock.holder, before))
+        self._keep(_entry(run_id, lock.holder, before), left)
         try:
             lock.take(before)
         except BaseException:
-            self._keep(None)
+            self._forget(run_id)
             raise
         try:
             yield holding
@@ -93,7 +98,7 @@ class AgentLocks:
         found = _read(entry)
         lock = None if found is None else self._lock_of(found[0])
         if found is None or lock is None:
-            self._keep(None)
+            self._forget(None if found is None else found[0])
             return
         run_id, holder, before = found
         # No guard here: only a lock that is still ours is put back, also where the store has become unknown
@@ -109,7 +114,7 @@ class AgentLocks:
                 lock.done(holder) if consolidated else lock.put_back(before, holder)
             except Conflict as conflict:
                 self._tell(run_id, conflict)
-            self._keep(None)
+            self._forget(run_id)
         except MendableError as error:
             self._tell(run_id, error)
 
@@ -139,9 +144,26 @@ class AgentLocks:
         except StoreError:
             return False
 
-    def _keep(self, entry: Mapping[str, Any] | None) -> None:
+    def _keep(self, entry: Mapping[str, Any], left: object) -> None:
+        """Keep how the lock stood. Raises `Busy` where something else than `left` is kept: this process was
+        suspended, and another dream has begun."""
         ensure_private(self._kept.parent)
-        self._sidecar.update(lambda _raw: {} if entry is None else {_ENTRY: dict(entry)})
+
+        def change(raw: dict[str, Any]) -> dict[str, Any]:
+            if raw.get(_ENTRY) != left:
+                raise Busy("Another dream has begun.", next_step="Wait until it is done, then try again.")
+            return {_ENTRY: dict(entry)}
+
+        self._sidecar.update(change)
+
+    def _forget(self, run_id: str | None) -> None:
+        """Keep nothing more of this run (None: of what is no entry); what is another's stays."""
+
+        def change(raw: dict[str, Any]) -> dict[str, Any]:
+            found = _read(raw.get(_ENTRY))
+            return {} if (None if found is None else found[0]) == run_id else raw
+
+        self._sidecar.update(change)
 
     def _tell(self, run_id: str, error: MendableError) -> None:
         self._activity.add(

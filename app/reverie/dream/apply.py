@@ -291,17 +291,6 @@ class ApplyRun(DreamRun):
             undone=Recovered(False, left=tuple(plan.conflicts)),
         )
 
-    def _finish(self, end: RunEnd) -> RunResult:
-        # Before the record, so that a kill in between is made good by recovery.
-        if end.outcome == "completed":
-            try:
-                self._parts.runs.mark_applied(self._record)
-            except MendableError as error:
-                end = replace(
-                    end, summary=f"{end.summary} The reviewed run was not marked as applied. {error}"
-                )
-        return super()._finish(end)
-
     def _ops(self) -> tuple[Mapping[str, Any], ...]:
         return self._done
 

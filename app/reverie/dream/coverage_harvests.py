@@ -117,10 +117,19 @@ class HarvestLog:
         ]
         return tuple((workspace_id, key) for _started, workspace_id, key in sorted(found))
 
-    def save(self, workspace_id: str, record: Mapping[str, Any]) -> None:
-        """One atomic read-modify-write; prunes to the newest 20."""
+    def save(
+        self,
+        workspace_id: str,
+        record: Mapping[str, Any],
+        *,
+        after: Mapping[str, Any] | Literal["any"] | None = "any",
+    ) -> bool:
+        """One atomic read-modify-write; prunes to the newest 20. `after`: the record that this one comes
+        after. Where another one stands there by now, it stays, and False is returned: this process was
+        suspended, and another harvest came first."""
         if not is_harvest(record):
             raise ValueError("a harvest record that the agent's loader would refuse")
+        saved = False
 
         def change(raw: dict[str, Any]) -> dict[str, Any]:
             buckets = raw.get("harvestsByWorkspace")
@@ -129,18 +138,23 @@ class HarvestLog:
             bucket = buckets.get(workspace_id)
             bucket = dict(bucket) if isinstance(bucket, dict) else {}
             previous = bucket.get(record["boundaryKey"])
+            nonlocal saved
+            saved = after == "any" or _attempt(previous) == _attempt(after)
+            if not saved:
+                return raw
             kept = _unknown(previous) if isinstance(previous, dict) else {}
             bucket[record["boundaryKey"]] = {**kept, **record}
             buckets[workspace_id] = bucket
             return tidied(raw)
 
         self._coverage.change(change)
+        return saved
 
     def give_up(self, workspace_id: str, record: Mapping[str, Any]) -> None:
         """Write down as failed what is pending for good."""
         shown = shown_harvest(record, now=self._clock())
         if record["status"] == "pending" and shown["status"] == "failed":
-            self.save(workspace_id, shown)
+            self.save(workspace_id, shown, after=record)
 
 
 _KNOWN = frozenset(
@@ -158,6 +172,13 @@ _KNOWN = frozenset(
         "completionMetadata",
     }
 )
+
+
+def _attempt(record: object) -> tuple[object, ...] | None:
+    """What tells the state of one attempt from any other; None where there is none."""
+    if not isinstance(record, Mapping) or not is_harvest(record):
+        return None
+    return record["status"], record["startedAt"], record["attemptCount"]
 
 
 def _unknown(record: Mapping[str, Any]) -> dict[str, Any]:

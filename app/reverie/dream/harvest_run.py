@@ -142,7 +142,7 @@ class HarvestRun:
         """Exactly one outcome, whatever happens."""
         try:
             self._record = self._parts.runs.begin(self._record)
-            self._log.save(self._source.workspace_id, self._pending)
+            self._save(self._pending, after=self._source.previous)
             self._say("started", f"Harvest of compaction {self._source.boundary.epoch} started.")
             end = self._written(await self._extracted())
         except LeaseLost as error:
@@ -212,7 +212,10 @@ class HarvestRun:
         self._transaction = transaction
         # For recovery, which otherwise knows files and no commands.
         self._record = replace(self._record, ops=self._ops)
-        self._parts.runs.save(self._record)
+        ops = self._ops
+        self._parts.runs.change(
+            self._record.id, lambda kept: kept if kept.settled else replace(kept, ops=ops)
+        )
         self._progress(DreamProgress("applying"))
         transaction.apply(journal, commit=lambda: None, check=self._limits.check)
         return tuple(transaction.paths(journal))
@@ -233,13 +236,27 @@ class HarvestRun:
         troubles = [
             str(error)
             for error in (
-                _tried(lambda: self._log.save(self._source.workspace_id, end.record)),
+                _tried(lambda: self._save(end.record, after=self._pending)),
                 _tried(lambda: self._close(end)),
                 _tried(lambda: self._history(end)),
             )
             if error is not None
         ]
+        if self._record.settled and self._record.outcome != end.outcome:
+            # Recovered while this process was suspended: what that says of it is true.
+            found = self._record
+            end = replace(
+                end, outcome=found.outcome, summary=found.summary, reason=found.reason, ops=found.ops
+            )
         return self._result(replace(end, summary=" ".join((end.summary, *troubles))))
+
+    def _save(self, record: Mapping[str, Any], *, after: Mapping[str, Any] | None) -> None:
+        """Save the harvest record. Raises `LeaseLost` where that of another harvest stands there by now."""
+        if not self._log.save(self._source.workspace_id, record, after=after):
+            raise LeaseLost(
+                "Another harvest of this compaction came first, while this process was held up.",
+                next_step="Nothing is left to do.",
+            )
 
     def _close(self, end: _End) -> None:
         account = self._extractor.account()
@@ -260,8 +277,9 @@ class HarvestRun:
             conflicts=() if end.undone is None else end.undone.left,
             details=details,
         )
-        level = "info" if end.outcome in SUCCEEDED else "warning"
-        self._say(end.outcome, end.summary, level=level)
+        if self._record.outcome == end.outcome:
+            level = "info" if end.outcome in SUCCEEDED else "warning"
+            self._say(end.outcome, end.summary, level=level)
         if account.trace is not None:
             ours = {**account.trace.get("reverie", {}), "runId": self._record.id, "runOutcome": end.outcome}
             document = {**account.trace, "workspaceId": self._source.workspace_id, "reverie": ours}

@@ -147,6 +147,10 @@ class DreamRun:
         """The run's id, also before it began."""
         return self._record.id
 
+    def require_lease(self) -> None:
+        """Raises `LeaseLost` where the dream lease may be another's by now."""
+        self._limits.require_lease()
+
     async def go(self) -> RunResult:
         """Exactly one outcome, whatever happens; a bug of ours is recorded as a failed run and raised."""
         try:
@@ -339,6 +343,8 @@ class DreamRun:
                 conflicts=end.undone.left,
                 details=details,
             )
+            if self._record.outcome != end.outcome:
+                return self._settled_by_another(account.trace)
             level = "info" if end.outcome in SUCCEEDED else "warning"
             self._say(end.outcome, summary, level=level)
             if account.trace is not None:
@@ -348,6 +354,14 @@ class DreamRun:
         return RunResult(
             self._record.id, end.outcome, summary, end.reason, end.ops, end.record, end.next_step, usage, cost
         )
+
+    def _settled_by_another(self, trace: Mapping[str, Any] | None) -> RunResult:
+        """This process was suspended, and another one recovered the run: what that says of it is true."""
+        if trace is not None:
+            self._parts.save_trace(self._record.id, self._trace(trace))
+        found = self._record
+        next_step = "" if found.outcome in SUCCEEDED else "Run it again."
+        return RunResult(found.id, found.outcome, found.summary, found.reason, found.ops, next_step=next_step)
 
     def _trace(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """The engine's trace, with what only the run knows."""

@@ -131,7 +131,7 @@ async def under_agent_lock(parts: DreamDependencies, request: DreamRequest, run:
         return await run.go()
     try:
         held = contextlib.ExitStack()
-        holding = held.enter_context(parts.agent_locks.hold(request.context, run.id))
+        holding = held.enter_context(parts.agent_locks.hold(request.context, run.id, run.require_lease))
     except MendableError as refusal:
         return skipped(parts, request.context.workspace_id, request.trigger, refusal)
     with held:

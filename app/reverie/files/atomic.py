@@ -116,6 +116,17 @@ def make_mark(path: Path) -> None:
         raise file_error(error, path.name, "written") from error
 
 
+def remove_mark(path: Path) -> None:
+    """See to it that there is no file `path`, durably."""
+    try:
+        with Directory.open(path.parent) as directory:
+            with contextlib.suppress(FileNotFoundError):
+                directory.unlink(path.name)
+            directory.sync()
+    except OSError as error:
+        raise file_error(error, path.name, "removed") from error
+
+
 def replace_file(
     directory: Directory, name: str, data: bytes, *, mode: int | None = None, check: Check | None = None
 ) -> None:

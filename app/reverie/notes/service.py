@@ -307,6 +307,8 @@ class NotesService:
         now = self._parts.run.clock()
 
         def change(state: NotesState) -> NotesState:
+            if state.run_id != looked.state.run_id:
+                return state  # another update came after ours, while this process was suspended
             return replace(
                 state,
                 counters=succeeded(state.counters, looked.seen),

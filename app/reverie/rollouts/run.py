@@ -35,6 +35,7 @@ from reverie.rollouts.writing import ExtractDependencies, MemoryWriter, Planned,
 from reverie.runs.journal import PlannedChange
 from reverie.runs.limits import STOPS, Cancelled, RunLimits, stop_of
 from reverie.runs.record import Outcome, RunKind, RunRecord
+from reverie.runs.transaction import LeaseLost
 
 LEASE_S = 600.0
 KIND: RunKind = "extract"
@@ -105,6 +106,7 @@ class RolloutRun:
         self._thread = thread
         self._engine = engine
         self._tell = tell
+        self._known: TraceRow | None = None
         self._cwd = normalised_cwd(thread.cwd)
         self._bucket = bucket_of(self._cwd)
         details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
@@ -122,7 +124,7 @@ class RolloutRun:
             return self._failed(error)
         with lease:
             try:
-                known = self._parts.state.rows().get(thread.id)
+                known = self._known = self._parts.state.rows().get(thread.id)
                 again = known is not None and asked_again(self._parts, known, self._around.trigger)
                 if known is not None and not again and known.source_updated_at >= (thread.updated_at or 0):
                     return Skipped(thread, "changed")
@@ -179,17 +181,22 @@ class RolloutRun:
         )
 
     def _keep(self, summary: str, record: RunRecord) -> None:
-        """The row that keeps the thread from being extracted again before it goes on."""
+        """The row that keeps the thread from being extracted again before it goes on. Raises `LeaseLost`
+        where another extraction left one."""
         thread, now = self._thread, self._parts.run.clock()
         row = TraceRow(thread.id, self._bucket, self._cwd, summary, thread.updated_at or 0, now, record.id)
-        self._parts.state.put(row)
+        if not self._parts.state.put(row, after=None if self._known is None else self._known.run_id):
+            raise LeaseLost(
+                "Another extraction of this session came first, while this process was held up.",
+                next_step="Nothing is left to do.",
+            )
 
     def _track(self, record: RunRecord) -> None:
         self._record = record
 
     def _failed(self, error: BaseException) -> PartEnd:
         record = _noted(self._parts, self._record, error, self._around.time_limit_s)
-        if record.outcome == "failed":
+        if record.outcome == "failed" and not isinstance(error, LeaseLost):
             with contextlib.suppress(MendableError):  # it only loses its place to others
                 self._parts.state.failed(self._thread.id, self._thread.updated_at or 0)
         return self._end(record, record.summary, error)
@@ -278,10 +285,14 @@ class DirectoryRun:
                 fingerprint=staging.fingerprint(),
             )
 
+        def plan() -> Planned:
+            staging.require_current()
+            return Planned(changes, summary, staging.emptied())
+
         written = await self._around.writer.write(
             self._record,
             root,
-            lambda: Planned(changes, summary, staging.emptied()),
+            plan,
             check=limits.check,
             confirm=confirm,
             track=self._track,
@@ -305,6 +316,8 @@ class DirectoryRun:
     def _failed(self, error: BaseException) -> PartEnd:
         record = _noted(self._parts, self._record, error, self._around.time_limit_s)
         with contextlib.suppress(MendableError):
+            if isinstance(error, LeaseLost):
+                return self._end(record, record.summary, error)  # what became of it is another's to say
             self._parts.state.consolidated(
                 self._directory, at=self._parts.run.clock(), outcome=record.outcome, done=False
             )
@@ -403,8 +416,10 @@ def _ended(
     usage, cost = spent(account)
     with contextlib.suppress(MendableError):
         if usage is not None:
-            kept = parts.run.runs.load(record.id)
-            parts.run.runs.save(replace(kept, usage=usage, details={**kept.details, "costUsd": cost}))
+            parts.run.runs.change(
+                record.id,
+                lambda kept: replace(kept, usage=usage, details={**kept.details, "costUsd": cost}),
+            )
         if account.trace is not None:
             ours = {
                 **account.trace.get("reverie", {}),

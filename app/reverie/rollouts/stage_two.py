@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from reverie.agent.account import Account
-from reverie.errors import MendableError, StoreError
+from reverie.errors import Conflict, MendableError, StoreError
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Home
 from reverie.homes.scopes import EDITABLE, FileRule, Scope, ScopeContext, ScopeRoot
@@ -128,6 +128,19 @@ class Staging:
             told.update(f"{rel}\0{self.text(rel)}\0".encode("utf-8", "surrogateescape"))
         told.update((self.text(HANDBOOK) or self.previous or "").encode("utf-8", "surrogateescape"))
         return told.hexdigest()
+
+    def require_current(self) -> None:
+        """Raises `Conflict` where a trace that was read is gone or another by now, as after its run was taken
+        back: a handbook of it would bring it back."""
+        files = RootedDirectory(self.root.directory)
+        for rel, text in self._before.items():
+            if rel == INDEX:
+                continue  # another extraction may have added a line
+            now = None if files.entry(rel) is None else files.read(rel).decode("utf-8", "replace")
+            if now != text:
+                raise Conflict(
+                    f"{rel} changed while it was consolidated.", next_step="It is consolidated again."
+                )
 
     def undoing(self) -> Callable[[], None]:
         """What takes back everything from here on."""

@@ -120,10 +120,16 @@ class ExtractState:
                 "INSERT OR REPLACE INTO failures VALUES (?, ?)", (thread_id, source_updated_at)
             )
 
-    def put(self, row: TraceRow) -> None:
-        """Keep a row; if there is a trace, its directory waits from now on."""
+    def put(self, row: TraceRow, *, after: str | None) -> bool:
+        """Keep a row; if there is a trace, its directory waits from now on. `after`: the run of the row that
+        was there (None: there was none). Where another one stands there by now, it stays, and False is
+        returned: this process was suspended, and another extraction came first."""
         with self._connected(create=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
+            found = connection.execute("SELECT run_id FROM traces WHERE thread_id = ?", (row.thread_id,))
+            if (found.fetchone() or (None,))[0] != after:
+                connection.execute("ROLLBACK")
+                return False
             connection.execute("DELETE FROM failures WHERE thread_id = ?", (row.thread_id,))
             connection.execute(
                 "INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -144,6 +150,7 @@ class ExtractState:
                     (row.bucket, row.cwd),
                 )
             connection.execute("COMMIT")
+        return True
 
     def fingerprint(self, bucket: str) -> str:
         """What the last consolidation of a directory left, as it was given; empty for none."""

@@ -164,12 +164,7 @@ class MemoryWriter:
 
         try:
             journal = transaction.prepare(planned.changes, emptied=planned.emptied)
-            transaction.apply(journal, commit=lambda: None, check=still_ours)
-            try:
-                confirm(record)
-            except BaseException:
-                transaction.undone = transaction.roll_back(journal)
-                raise
+            transaction.apply(journal, commit=lambda: None, check=still_ours, confirm=lambda: confirm(record))
         except LeaseLost:
             raise
         except BaseException as error:

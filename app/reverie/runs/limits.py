@@ -49,13 +49,17 @@ class Limits:
         """Raises `Cancelled`, `LeaseLost`, `TimedOut`; to be asked at each step."""
         if self._cancel.is_set():
             raise Cancelled
+        self.require_lease()
+        if time.monotonic() > self.deadline:
+            raise TimedOut
+
+    def require_lease(self) -> None:
+        """Raises `LeaseLost`."""
         if self._lease_lost.is_set():
             raise LeaseLost(
                 "The run stopped: its lease ran out while this process was held up.",
                 next_step="Run it again; another run may have come first.",
             )
-        if time.monotonic() > self.deadline:
-            raise TimedOut
 
 
 class RunLimits:
@@ -70,6 +74,11 @@ class RunLimits:
         """As `Limits.check`, and renews the lease, which fails where another owner has it by now."""
         self._lease.renew()
         self.limits.check()
+
+    def require_lease(self) -> None:
+        """The proof alone. Raises `LeaseLost`."""
+        self._lease.renew()
+        self.limits.require_lease()
 
 
 class Stop(NamedTuple):

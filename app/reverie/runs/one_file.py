@@ -141,7 +141,11 @@ class OneFileRun:
         """Keep the record; the one of a run that wrote is there already, and gets what it used."""
         with contextlib.suppress(MendableError):
             if wrote:
-                self._parts.runs.save(self.record)
+                ours, details = self.record, self.record.details
+                self._parts.runs.change(
+                    ours.id,
+                    lambda kept: replace(kept, usage=ours.usage, details={**kept.details, **details}),
+                )
             elif self.record.outcome == "running" and end.outcome != "interrupted":
                 self._parts.runs.note(
                     replace(

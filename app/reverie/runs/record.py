@@ -8,7 +8,8 @@ in Reverie's data directory, outside any home.
 
 Layout: `<data>/runs/<home id>/<run id>/{record.json, journal.json}`, `<data>/images/<home id>/<sha256>`,
 directories 0700.
-Threading: any thread but the GUI's; one writer per run (the one that holds the home's dream lease).
+Threading: any thread but the GUI's; one writer per run (the one that holds the home's dream lease). It may be
+suspended, and its lease taken: the end of a run, and a change after it, are written under the run's fence.
 Failure: `Unavailable` for disk problems; a damaged record is skipped and named in `problems`, never deleted.
 """
 
@@ -19,8 +20,9 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -28,6 +30,7 @@ from reverie.errors import MendableError, StoreError, mendable_from_os
 from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private
 from reverie.files.regular import read_regular
+from reverie.runs.fence import fenced
 from reverie.runs.parts import Parts, joined, parts_from_json, taken_as_json
 
 _log = logging.getLogger("reverie.runs")
@@ -156,22 +159,30 @@ class RunStore:
         atomic_write(path, data, mode=0o600)
 
     def finish(self, record: RunRecord, *, outcome: Outcome, ended_at: int, **changes: Any) -> RunRecord:
-        """The record with its outcome, saved. One with `pending` details stays open for recovery."""
+        """The record with its outcome, saved, and noted on the run that it took back or carried out. One with
+        `pending` details stays open for recovery.
+
+        A record that is settled already stays as it is, but for what the run used, and is what is returned:
+        its process was suspended, somebody recovered it, and others may have built on that since."""
         finished = replace(record, outcome=outcome, ended_at=ended_at, **changes)
-        self.save(finished)
-        if finished.settled:
-            self._close(finished.id)
+        with fenced(self.directory_of(record.id)):
+            settled = self._settled(record.id)
+            if settled is not None:
+                return self._with_use(settled, finished)
+            if outcome == "completed":
+                self._tell_others(finished)
+            self.save(finished)
+            if finished.settled:
+                self._close(finished.id)
         return finished
 
-    def mark_reverted(self, revert: RunRecord) -> None:
-        """Note on the run that `revert` took back, or a part of, that it did, and on what that run took back
-        whether it still counts. Idempotent. A record that cannot be read by now gets no note."""
-        counts = True
-        with contextlib.suppress(StoreError):
-            while revert.reverts is not None:
-                original = self.load(revert.reverts)
-                self.save(_marked(original, revert, counts=counts))
-                revert, counts = original, not counts
+    def change(self, run_id: str, change: Callable[[RunRecord], RunRecord]) -> RunRecord:
+        """One read-modify-write of a record. Raises `StoreError` where it cannot be read."""
+        self.load(run_id)  # one that is gone has no fence, either
+        with fenced(self.directory_of(run_id)):
+            changed = change(self.load(run_id))
+            self.save(changed)
+        return changed
 
     def is_reverted(self, run_id: str | None) -> bool:
         """Whether that run was undone as a whole; False where its record cannot be read."""
@@ -180,12 +191,37 @@ class RunStore:
         except StoreError:
             return False
 
-    def mark_applied(self, apply: RunRecord) -> None:
-        """Note on the reviewed run that `apply` carried it out. A record that cannot be read by now gets no
-        note."""
+    def _settled(self, run_id: str) -> RunRecord | None:
+        """The record, if somebody has settled it."""
+        try:
+            record = self.load(run_id)
+        except StoreError:
+            return None
+        return record if record.settled else None
+
+    def _with_use(self, settled: RunRecord, finished: RunRecord) -> RunRecord:
+        if finished.usage is None or settled.usage is not None:
+            return settled
+        more = {name: value for name, value in finished.details.items() if name != "pending"}
+        settled = replace(settled, usage=finished.usage, details={**more, **settled.details})
+        self.save(settled)
+        return settled
+
+    def _tell_others(self, run: RunRecord) -> None:
+        """Note on the run that `run` took back, or a part of, that it did, and on what that run took back
+        whether it still counts; on the reviewed run that it carried out, that it did. Idempotent. A record
+        that cannot be read by now gets no note."""
+        revert, counts = run, True
         with contextlib.suppress(StoreError):
-            reviewed = self.load(str(apply.details.get("applies")))
-            self.save(replace(reviewed, details={**reviewed.details, "appliedBy": apply.id}))
+            while revert.reverts is not None:
+                mark = partial(_marked, revert=revert, counts=counts)
+                revert, counts = self.change(revert.reverts, mark), not counts
+        if run.details.get("applies"):
+            with contextlib.suppress(StoreError):
+                self.change(
+                    str(run.details["applies"]),
+                    lambda found: replace(found, details={**found.details, "appliedBy": run.id}),
+                )
 
     def load(self, run_id: str) -> RunRecord:
         """One record. Raises `StoreError` where there is none, or it cannot be read."""

@@ -1,7 +1,8 @@
 """Recovery: what a killed run left behind is finished or undone, under the home's dream lease.
 
 Holding that lease means no other run can be under way on this home, so every run that is not settled is dead
-(or was held up so long that it lost the lease, and then touches nothing more). Its transaction says whether
+(or was held up so long that it lost the lease; it then touches nothing more, and holds its fence while it
+does: such a run stops recovery). Its transaction says whether
 the commit point was reached: if so the run did all it set out to do and only its record is finished
 (`completed`); if not, every file that is still ours goes back and the run ends as `interrupted`. Idempotent:
 a recovery that is killed, or finds the home unreachable, is simply repeated. Nothing is put back into a store
@@ -53,12 +54,20 @@ class Recovery:
         may not be written: nothing may be built on a mix, so the caller stops too.
         What can never be put back is told and does not stop anybody.
         """
-        settled = tuple(self._recover(record) for record in self._runs.unsettled())
+        found = (self._settled(record) for record in self._runs.unsettled())
+        settled = tuple(record for record in found if record is not None)
         self._give_back()
         return settled
 
-    def _recover(self, record: RunRecord) -> RunRecord:
+    def _settled(self, record: RunRecord) -> RunRecord | None:
+        """The record, settled under the run's fence; None where another recovery came first, while this
+        process was suspended."""
         transaction = self._transaction_for(record.id, "recovery")
+        with transaction.fenced():
+            record = self._runs.load(record.id)
+            return None if record.settled else self._recover(record, transaction)
+
+    def _recover(self, record: RunRecord, transaction: Transaction) -> RunRecord:
         journal: Journal | None = None
         try:
             journal = transaction.load()
@@ -112,10 +121,6 @@ class Recovery:
             details={key: value for key, value in record.details.items() if key != "pending"}
             | {"recovered": True},
         )
-        if record.reverts is not None and recovered.committed:
-            self._runs.mark_reverted(finished)
-        if record.details.get("applies") and recovered.committed:
-            self._runs.mark_applied(finished)
         return self._runs.finish(
             finished, outcome="completed" if recovered.committed else "interrupted", ended_at=self._clock()
         )

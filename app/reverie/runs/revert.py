@@ -274,8 +274,6 @@ class Reverter:
         finished = replace(record, summary=summary, ops=ops_of(journal), conflicts=conflicts)
         try:
             # Where this fails the run stays open, and recovery finishes its record and marks the other.
-            if not undid_nothing:
-                parts.runs.mark_reverted(finished)
             parts.runs.finish(
                 finished,
                 outcome="failed" if undid_nothing else "completed",

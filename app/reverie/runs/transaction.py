@@ -35,11 +35,10 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import Busy, Conflict, MendableError, StoreError, Unavailable
-from reverie.files.atomic import make_mark
+from reverie.files.atomic import make_mark, remove_mark
 from reverie.files.checkpoint import checkpoint
 from reverie.files.containment import opened_below
 from reverie.files.directory import SwappedError
-from reverie.files.lock import held_lock
 from reverie.files.protection import refuse_write_protected
 from reverie.files.there import own_is_there
 from reverie.homes.scopes import COMPANIONS, ScopeRoot
@@ -48,6 +47,7 @@ from reverie.memory.record_files import RecordFiles
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
+from reverie.runs.fence import fenced
 from reverie.runs.journal import (
     FileIntent,
     Images,
@@ -59,9 +59,6 @@ from reverie.runs.journal import (
 )
 
 _log = logging.getLogger("reverie.runs")
-
-FENCE = "fence.lock"
-_FENCE_WAIT_S = 1.0
 
 
 def _anything(_root: ScopeRoot, _rel: str, _before: bytes | None, _after: bytes | None) -> None:
@@ -121,7 +118,6 @@ class Transaction:
         self._locked = locked
         self._swapped = swapped
         self.images = images
-        self._has_fence = False
         self.undone: Recovered | None = None
 
     def prepare(
@@ -186,19 +182,32 @@ class Transaction:
         return load_journal(self._directory)
 
     def apply(
-        self, journal: Journal, *, commit: Callable[[], None], check: Callable[[], None] = lambda: None
+        self,
+        journal: Journal,
+        *,
+        commit: Callable[[], None],
+        check: Callable[[], None] = lambda: None,
+        confirm: Callable[[], None] = lambda: None,
     ) -> None:
         """Bring the home to the state after. On any error everything is put back before it is raised; after
         `LeaseLost`, which `check` raises, without a word in `undone`: the record is recovery's. `commit`
-        makes the coverage record durable, or raises and has changed nothing."""
+        makes the coverage record durable, or raises and has changed nothing. `confirm` is what must hold
+        besides, once everything is in place; only for a run without coverage."""
         self.require_writable(journal)
         for each in journal.intents:
             before, after = self.images.get(each.before), self.images.get(each.after)
             self._check_content(self.root_of(each), each.rel, before, after)
-        with self._fenced(), self._locked(self._roots(journal.intents)):
-            self._apply(journal, commit=commit, check=check)
+        with self.fenced(), self._locked(self._roots(journal.intents)):
+            self._apply(journal, commit=commit, check=check, confirm=confirm)
 
-    def _apply(self, journal: Journal, *, commit: Callable[[], None], check: Callable[[], None]) -> None:
+    def _apply(
+        self,
+        journal: Journal,
+        *,
+        commit: Callable[[], None],
+        check: Callable[[], None],
+        confirm: Callable[[], None],
+    ) -> None:
         # A run may have thought for minutes: what somebody wrote meanwhile no snapshot has seen.
         self._keep([(self.root_of(each), each.rel, each.before) for each in journal.intents if each.before])
         committed = False
@@ -218,6 +227,7 @@ class Transaction:
             committed = journal.coverage is not None
             checkpoint("coverage")
             self._mark_applied(is_commit_point=not committed)
+            self._confirm(confirm)
         except LeaseLost:
             # Nobody has put anything back: recovery waits for the fence. What fails here it does again.
             self.roll_back(journal, touched)
@@ -229,6 +239,14 @@ class Transaction:
             raise
         checkpoint("applied")
 
+    def _confirm(self, confirm: Callable[[], None]) -> None:
+        """Where it fails, the mark goes first: a roll-back that is killed must be gone on with."""
+        try:
+            confirm()
+        except BaseException:
+            remove_mark(self._directory / "applied")
+            raise
+
     def roll_back(self, journal: Journal, touched: Sequence[FileIntent] | None = None) -> Recovered:
         """Put back what is ours, newest first; leave and name what somebody changed since.
 
@@ -237,7 +255,7 @@ class Transaction:
         """
         intents = journal.intents if touched is None else touched
         try:
-            with self._fenced(), self._locked(self._roots(intents)):
+            with self.fenced(), self._locked(self._roots(intents)):
                 return self._roll_back(journal, intents)
         except Busy:
             return Recovered(False, pending=tuple(intent.path for intent in intents))
@@ -267,7 +285,7 @@ class Transaction:
         record. Raises `Busy` while the agent rewrites one of the stores."""
         if journal is None or journal.for_review:
             return Recovered(False)
-        with self._fenced():
+        with self.fenced():
             return self._recover(journal, committed)
 
     def _recover(self, journal: Journal, committed: Callable[[Journal], bool]) -> Recovered:
@@ -277,28 +295,9 @@ class Transaction:
         with self._locked(self._roots(journal.intents)):  # the agent at work is no file out of reach
             return self.roll_back(journal)
 
-    @contextlib.contextmanager
-    def _fenced(self) -> Iterator[None]:
-        """Hold the run's fence. Raises `Busy` where another process holds it: it is at work, or suspended."""
-        if self._has_fence:
-            yield
-            return
-        with contextlib.ExitStack() as held:
-            try:
-                fence = held_lock(self._directory / FENCE, self._directory, timeout_s=_FENCE_WAIT_S)
-                held.enter_context(fence)
-            except Busy as error:
-                raise Busy(
-                    "A run of this home is still in the middle of its changes.",
-                    cause=f"The process of run {self._directory.name} is suspended, or slow, and holds them.",
-                    next_step="Let that process go on, or end it; the run is then finished or undone.",
-                    reason="suspended",
-                ) from error
-            self._has_fence = True
-            try:
-                yield
-            finally:
-                self._has_fence = False
+    def fenced(self) -> AbstractContextManager[None]:
+        """Hold the run's fence (`runs.fence`). Raises `Busy`."""
+        return fenced(self._directory)
 
     def require_writable(self, journal: Journal) -> None:
         """Raises `ReadOnlyStore` where a store that the journal changes must not be written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from helpers.claude_home import ClaudeHomeMaker, topic
 from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest
+from reverie.errors import Busy
 from reverie.homes.claude_names import LOCK_NAME
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.profile import Profile
@@ -56,3 +58,53 @@ def test_a_project_of_unknown_layout_whose_dream_was_killed_stops_no_other_proje
     assert not (memory / LOCK_NAME).exists()
     with pytest.raises(ReadOnlyStore), later.agent_locks.hold(request(later, odd).context, "another"):
         pytest.fail("the lock of an unknown layout was taken")
+
+
+def test_a_dream_that_was_suspended_before_it_took_the_lock_leaves_what_another_keeps_of_it(
+    tmp_path: Path,
+) -> None:
+    maker = ClaudeHomeMaker(tmp_path)
+    cwd = maker.repository("shop")
+    maker.typed(cwd)
+    maker.session(cwd, 1)
+    memory = maker.memory(cwd, {"a.md": topic("a")})
+    profile = Profile.under(tmp_path / "p")
+
+    def parts() -> HomeParts:
+        return HomeParts(HomeKey(maker.home(), "home-1"), profile, lambda: NOW, Settings)
+
+    late, other = parts(), parts()
+    context = late.home.context(project_path=str(cwd), project_given=True)
+    kept = profile.own_sidecars("home-1") / "agent-lock.json"
+    with contextlib.ExitStack() as held:
+
+        def lose_the_lease() -> None:
+            held.enter_context(other.agent_locks.hold(context, "the-other"))
+
+        with pytest.raises(Busy), late.agent_locks.hold(context, "late", lose_the_lease):
+            pytest.fail("it was held by two")
+        assert "the-other" in kept.read_text()
+        assert (memory / LOCK_NAME).exists()
+    assert "the-other" not in kept.read_text()
+    assert not (memory / LOCK_NAME).exists()
+
+
+def test_a_dream_that_lost_its_lease_gives_back_only_its_own_lock(tmp_path: Path) -> None:
+    maker = ClaudeHomeMaker(tmp_path)
+    cwd = maker.repository("shop")
+    maker.typed(cwd)
+    maker.session(cwd, 1)
+    maker.memory(cwd, {"a.md": topic("a")})
+    profile = Profile.under(tmp_path / "p")
+
+    def parts() -> HomeParts:
+        return HomeParts(HomeKey(maker.home(), "home-1"), profile, lambda: NOW, Settings)
+
+    late, other = parts(), parts()
+    context = late.home.context(project_path=str(cwd), project_given=True)
+    kept = profile.own_sidecars("home-1") / "agent-lock.json"
+    with contextlib.ExitStack() as held:
+        with late.agent_locks.hold(context, "late"):
+            other.agent_locks.settle()  # recovery: the late one is over
+            held.enter_context(other.agent_locks.hold(context, "the-other"))
+        assert "the-other" in kept.read_text()

@@ -137,6 +137,16 @@ def test_a_record_the_agent_would_refuse_is_never_written(log: HarvestLog, tmp_p
     assert not (tmp_path / "coverage.json").exists()
 
 
+def test_a_record_is_not_saved_over_that_of_a_harvest_that_came_first(log: HarvestLog) -> None:
+    ours = record()
+    assert log.save("w", ours, after=None)
+    theirs = {**ours, "attemptCount": 2}
+    log.save("w", theirs)
+    assert not log.save("w", failed(ours, now=NOW, error="late"), after=ours)
+    assert log.record("w", ours["boundaryKey"]) == theirs
+    assert log.save("w", failed(theirs, now=NOW, error="bad"), after=theirs)
+
+
 def test_what_is_due_again_is_listed_oldest_first(log: HarvestLog) -> None:
     for number, made in enumerate(
         (

@@ -140,6 +140,19 @@ def test_thresholds_decide_and_the_file_is_made_from_the_template_for_its_owner_
     assert [event for event, _times in desk.said][:2] == ["notes.completed", "notes.not-grown"]
 
 
+def test_an_update_that_ends_late_does_not_set_back_what_another_one_noted(desk: Desk) -> None:
+    book = desk.notes._parts.book
+
+    def overtaken(task: NotesTask, draft: NotesDraft) -> None:
+        adding("- late")(task, draft)
+        book.change(SESSION, lambda state: replace(state, run_id="the-other", written="newer"))
+
+    desk.turn(12_000)
+    desk.engine.act = overtaken
+    assert desk.notes.on_change(SESSION).outcome == "completed"
+    assert (book.of(SESSION).run_id, book.of(SESSION).written) == ("the-other", "newer")
+
+
 def test_the_numbers_of_a_run_are_in_its_record_and_it_can_be_reverted(desk: Desk) -> None:
     desk.turn(12_000, tools=2)
     outcome = desk.notes.on_change(SESSION)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -106,10 +107,10 @@ def test_a_directory_waits_until_all_that_came_was_consolidated(tmp_path: Path) 
     state = ExtractState(tmp_path / "own" / "extract.sqlite")
     assert (state.rows(), state.directories()) == ({}, {})
     assert not (tmp_path / "own").exists(), "looking makes nothing"
-    state.put(row("t1"))
+    state.put(row("t1"), after=None)
     seen = state.directories()["b"]
     assert seen.waiting
-    state.put(row("t2"))
+    state.put(row("t2"), after=None)
     state.consolidated(seen, at=9, outcome="completed", done=True)
     assert state.directories()["b"].waiting, "t2 came after what was read"
     state.consolidated(state.directories()["b"], at=9, outcome="failed", done=False)
@@ -118,6 +119,15 @@ def test_a_directory_waits_until_all_that_came_was_consolidated(tmp_path: Path) 
     now = state.directories()["b"]
     assert (now.waiting, now.consolidated_at, now.outcome) == (False, 10, "completed")
     assert set(state.rows()) == {"t1", "t2"}
+
+
+def test_the_row_of_an_extraction_that_came_first_stays(tmp_path: Path) -> None:
+    state = ExtractState(tmp_path / "own" / "extract.sqlite")
+    assert state.put(row("t1"), after=None)
+    assert not state.put(replace(row("t1"), summary="", run_id="late"), after=None)
+    assert state.rows() == {"t1": row("t1")}
+    assert state.directories()["b"].revision == 1
+    assert state.put(replace(row("t1"), run_id="next"), after="run")
 
 
 def test_a_damaged_database_is_told_in_words(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_a_part_whose_record_could_not_be_written_is_marked_by_recovery(
         raise Unavailable("record.json was not written.", cause="The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(parts.runs), "mark_reverted", full)
+        patch.setattr(type(parts.runs), "change", full)
         result = parts.reverter.revert(run_id, {PATH: frozenset({1})})
     assert parts.runs.load(run_id).taken_back == {}
     with parts.leases.acquire(dream_lease_name(parts.home_id), purpose="test"):

@@ -150,16 +150,38 @@ def test_a_kill_between_outcome_and_mark_leaves_no_run_open(store: RunStore, tmp
 def test_a_reverted_revert_brings_the_run_back_to_life(store: RunStore) -> None:
     dream = finished(store, "1-aaaaaaaa")
     revert = finished(store, "2-aaaaaaaa", reverts=dream.id)
-    store.mark_reverted(revert)
     assert store.load(dream.id).reverted_by == revert.id
     redo = finished(store, "3-aaaaaaaa", reverts=revert.id)
-    store.mark_reverted(redo)
     assert store.load(revert.id).reverted_by == redo.id
     assert not store.load(dream.id).reverted
 
 
 def test_a_note_on_a_record_that_is_gone_is_not_missed(store: RunStore) -> None:
-    store.mark_reverted(finished(store, "2-aaaaaaaa", reverts="1-aaaaaaaa"))
+    finished(store, "2-aaaaaaaa", reverts="1-aaaaaaaa")
+
+
+def test_a_record_that_somebody_settled_is_not_settled_again(store: RunStore) -> None:
+    run = store.begin(record("1-aaaaaaaa"))
+    store.finish(run, outcome="completed", ended_at=NOW, summary="recovered")
+    revert = finished(store, "2-aaaaaaaa", reverts=run.id)
+    late = store.finish(
+        run,
+        outcome="failed",
+        ended_at=NOW,
+        usage={"inputTokens": 1},
+        details={"pending": ["x"], "costUsd": 1.0},
+    )
+    assert (late.outcome, late.summary, late.reverted_by) == ("completed", "recovered", revert.id)
+    assert (late.usage, late.details) == ({"inputTokens": 1}, {"costUsd": 1.0}), "what it used was used"
+    assert store.load(run.id) == late
+
+
+def test_a_revert_that_ends_late_does_not_bring_back_what_others_took_back_since(store: RunStore) -> None:
+    dream = finished(store, "1-aaaaaaaa")
+    revert = finished(store, "2-aaaaaaaa", reverts=dream.id)
+    finished(store, "3-aaaaaaaa", reverts=revert.id)
+    store.finish(replace(revert, outcome="running"), outcome="completed", ended_at=NOW)
+    assert not store.load(dream.id).reverted
 
 
 @pytest.mark.parametrize("run_id", ["", "..", "a/b", "1-a/../b", ".", "a b"])

@@ -105,6 +105,24 @@ def test_a_run_whose_process_lives_on_without_its_lease_is_recovered_too(
     assert memories(parts) == before
 
 
+def test_a_recovery_that_was_suspended_undoes_nothing_that_came_after_another_one(
+    parts: HomeParts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = kill_at("usage", parts, monkeypatch)
+    seen = parts.runs.unsettled()
+    other = again(parts)
+    other.recovery.run()
+    later = dream(other)  # it writes the very same as the one that was put back
+    written = memories(parts)
+    with monkeypatch.context() as asleep:
+        asleep.setattr(parts.runs, "unsettled", lambda: seen)
+        assert parts.recovery.run() == ()
+    assert memories(parts) == written
+    assert [run.outcome for run in parts.runs.all()] == ["completed", "interrupted"]
+    assert parts.runs.load(later.run_id).outcome == "completed"
+    assert parts.runs.load(record.id).ended_at is not None
+
+
 def test_while_a_memory_cannot_be_put_back_no_dream_builds_on_the_mix(
     parts: HomeParts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

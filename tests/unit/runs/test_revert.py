@@ -65,7 +65,7 @@ def test_a_revert_leaves_no_folder_that_the_run_made(parts: HomeParts) -> None:
     assert {path for path in parts.home.root.rglob("*") if path.is_dir()} == folders
 
 
-@pytest.mark.parametrize("method", ["mark_reverted", "finish"])
+@pytest.mark.parametrize("method", ["change", "finish"])
 def test_a_revert_whose_record_cannot_be_written_is_done_and_recovery_finishes_its_record(
     parts: HomeParts, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

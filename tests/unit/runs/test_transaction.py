@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from reverie.errors import Busy, Conflict, StoreError, Unavailable
 from reverie.files.checkpoint import set_observer
 from reverie.homes.scopes import Scope, ScopeRoot
 from reverie.memory.usage import Usage
-from reverie.runs import transaction as transaction_module
+from reverie.runs import fence
 from reverie.runs.journal import FileIntent, Images, Journal, PlannedChange, ops_of
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 from reverie.services.parts import HomeParts
@@ -285,13 +286,13 @@ def test_a_run_that_lost_its_lease_puts_its_files_back_and_leaves_its_record_to_
 def test_nobody_recovers_a_run_that_is_in_the_middle_of_its_changes(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transaction_module, "_FENCE_WAIT_S", 0.05)
+    monkeypatch.setattr(fence, "_WAIT_S", 0.05)
     journal, refused = bench.plan(), []
 
     def check() -> None:
         state = bench.now()
-        with pytest.raises(Busy) as busy:
-            bench.recover()
+        with pytest.raises(Busy) as busy, ThreadPoolExecutor(1) as elsewhere:
+            elsewhere.submit(bench.recover).result()
         refused.append(busy.value.reason)
         assert bench.now() == state
 
@@ -299,6 +300,22 @@ def test_nobody_recovers_a_run_that_is_in_the_middle_of_its_changes(
     assert refused == ["suspended"] * 6
     assert bench.recover().committed
     assert not bench.recover().pending
+
+
+def test_what_is_not_confirmed_is_put_back_before_anybody_could_recover_it(bench: Bench) -> None:
+    met: list[str] = []
+
+    def refuse() -> None:
+        with pytest.raises(Busy) as busy, ThreadPoolExecutor(1) as elsewhere:
+            elsewhere.submit(bench.recover).result()
+        met.append(busy.value.reason)
+        raise RuntimeError("not confirmed")
+
+    with pytest.raises(RuntimeError, match="not confirmed"):
+        bench.transaction.apply(bench.plan(), commit=lambda: None, confirm=refuse)
+    assert met == ["suspended"]
+    assert bench.now() == bench.before
+    assert not bench.recover().committed, "a roll-back that is killed must be gone on with"
 
 
 @pytest.mark.parametrize("error", [LeaseLost("taken over"), RuntimeError("stopped")])

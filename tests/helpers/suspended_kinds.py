@@ -1,0 +1,303 @@
+"""The kinds of change that `helpers.suspended` suspends: what stands there before, and how each is begun.
+
+Every kind has a home and a profile in a directory of its own; its clock stands still, so that all of them
+write the same each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from helpers.benches import NOW, Time
+from helpers.chats import Chat
+from helpers.claude_home import ClaudeHomeMaker, topic
+from helpers.claude_transcripts import SESSION
+from helpers.claude_transcripts import Chat as Session
+from helpers.engines import ScriptedEngine
+from helpers.extraction import CWD, ExtractDesk, age, small_home, talk
+from helpers.kills import not_harvested_yet
+from helpers.notes_home import NotesHome, session_path, settle
+from helpers.samples import copy_sample
+from reverie.agent.account import Account
+from reverie.agent.asking import EngineEnd
+from reverie.compose import open_parts
+from reverie.dream.apply import ApplyService
+from reverie.dream.harvest import HarvestRequest
+from reverie.dream.harvest_rules import RulesExtractor
+from reverie.dream.review import Selection
+from reverie.dream.service import DreamRequest
+from reverie.homes.codex_names import bucket_of
+from reverie.homes.scopes import ScopeContext
+from reverie.memory.store import MemoryStore, sha256_of_bytes
+from reverie.notes.engine import NotesTask
+from reverie.notes.service import NotesService
+from reverie.notes.tool import NotesDraft
+from reverie.notes.tool import replaced as noted
+from reverie.profile import Profile
+from reverie.services.duplicate_finding import DuplicateFile
+from reverie.services.duplicates import DuplicateDesk
+from reverie.services.hand_edits import HandEdits
+from reverie.services.moves import Moves
+from reverie.services.noting import open_notes
+from reverie.services.parts import HomeKey, HomeParts
+from reverie.services.trash import TrashDesk
+from reverie.services.writing import writer_dependencies
+from reverie.settings import Settings, load_settings
+from reverie.writer.engine import WriterTask
+from reverie.writer.memory_tools import Draft, Replacement, WriterTools, replaced
+from reverie.writer.service import WriterService
+
+WORKSPACE = "a1f3c9e2b7"
+STYLE, TESTING = "/memories/global/commit-style.md", "/memories/global/testing.md"
+MINE = "written by the one that was suspended"
+_REQUESTS = (
+    {"command": "create", "path": "/memories/global/fresh/new.md", "file_text": f"{MINE}\n"},
+    {"command": "insert", "path": STYLE, "insert_line": 0, "insert_text": "x"},
+    {"command": "rename", "old_path": TESTING, "new_path": "/memories/global/a/t.md"},
+)
+
+
+_TAKEN = Selection().with_agreed_loss(TESTING, agreed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`prepare`: makes the home before (the directory is empty but for an empty `home`). `start`: carries the
+    change out; how it ended, "completed" where all of it came to pass. `file`: a file below the home that
+    others write meanwhile, `path` the memory path of it for hands. `is_run`: under the dream lease, with a
+    record; else by hand."""
+
+    prepare: Callable[[Path], None]
+    start: Callable[[HomeParts], str]
+    file: str = "memory/global/commit-style.md"
+    path: str = STYLE
+    is_run: bool = True
+    open: Callable[[Path, Time], HomeParts] = lambda directory, clock: open_parts(
+        directory / "home", Profile.under(directory / "profile"), clock
+    )
+
+
+def _sample(directory: Path) -> None:
+    (directory / "home").rmdir()
+    copy_sample("mux-home", directory / "copy", whole=False).rename(directory / "home")
+
+
+def _context(parts: HomeParts) -> ScopeContext:
+    return parts.home.context(workspace_id=WORKSPACE)
+
+
+# Runs
+
+
+def _dream(parts: HomeParts, *requests: dict[str, str], dry_run: bool = False) -> str:
+    request = DreamRequest(_context(parts), dry_run=dry_run)
+    return parts.dreams.run(request, ScriptedEngine(*(requests or _REQUESTS))).outcome
+
+
+def _prepared(directory: Path, *, requests: tuple[dict[str, str], ...] = (), dry_run: bool = False) -> None:
+    _sample(directory)
+    _dream(MUX.open(directory, Time(NOW - 60_000)), *requests, dry_run=dry_run)
+
+
+def _apply(parts: HomeParts) -> str:
+    return ApplyService(parts.dream_dependencies).apply(_oldest(parts), _TAKEN).outcome
+
+
+def _oldest(parts: HomeParts) -> str:
+    return parts.runs.ids()[-1]
+
+
+def _revert(parts: HomeParts) -> str:
+    parts.reverter.revert(_oldest(parts))
+    return "completed"
+
+
+def _unharvested(directory: Path) -> None:
+    _sample(directory)
+    not_harvested_yet(directory / "home")
+
+
+def _harvest(parts: HomeParts) -> str:
+    return parts.harvests.run(HarvestRequest(_context(parts)), RulesExtractor()).outcome
+
+
+class _Writer:
+    name = "scripted:model"
+
+    async def write(
+        self, _task: WriterTask, draft: Draft, tools: WriterTools, _cancelled: Callable[[], bool]
+    ) -> EngineEnd:
+        last = draft.text.splitlines()[-1]
+        draft.edit(partial(replaced, change=Replacement(last, f"{last}\n- {MINE}")))
+        tools.wrote = True
+        return EngineEnd("completed")
+
+
+def _turns(directory: Path) -> None:
+    _sample(directory)
+    Chat(directory / "home" / "sessions" / WORKSPACE).turn("We use pnpm.")
+
+
+def _write(parts: HomeParts) -> str:
+    engine_for = lambda _context, _wishes, _model: _Writer()  # noqa: E731
+    service = WriterService(replace(writer_dependencies(parts), engine_for=engine_for))
+    told = service.run_now(WORKSPACE, force=True)
+    return told.outcome or str(told.gate)
+
+
+class _Notes:
+    name = "scripted:model"
+
+    async def update(self, _task: NotesTask, draft: NotesDraft, _cancelled: Callable[[], bool]) -> EngineEnd:
+        head = "# Worklog\n_What was tried and done, step by step, one short line each_\n"
+        draft.edit(partial(noted, old=head, new=f"{head}- {MINE}\n"))
+        return EngineEnd("completed", account=Account())
+
+
+def _notes_parts(directory: Path, clock: Time) -> HomeParts:
+    profile = Profile.under(directory / "profile")
+    home = NotesHome(directory / "home")
+    return HomeParts(HomeKey(home, "home-1"), profile, clock, lambda: load_settings(profile.settings_file)[0])
+
+
+def _session(directory: Path) -> None:
+    chat = Session()
+    chat.turn("Go on", "Done.", tokens=30_000, tools=0)
+    chat.write(session_path(directory / "home"))
+    parts = _notes_parts(directory, Time(NOW - 60_000))
+    settle(parts, "enabled = true")
+    _note(parts)
+    chat.turn("Go on", "Done.", tokens=60_000, tools=0)
+    chat.write(session_path(directory / "home"))
+
+
+def _note(parts: HomeParts) -> str:
+    made = open_notes(parts)
+    service = NotesService(replace(made._parts, engine_for=lambda _context: _Notes()))
+    told = service.update_now(SESSION)
+    return told.outcome or str(told.gate)
+
+
+def _rollouts(directory: Path) -> None:
+    (directory / "home").rmdir()
+    maker = small_home(directory / "home", [1])
+    _extract(MUX.open(directory, Time(NOW - 60_000)))
+    age(maker.rollout(2, talk(2, CWD, "Fix the tests")), 2)
+
+
+def _extract(parts: HomeParts) -> str:
+    result = ExtractDesk(parts).run()
+    return "completed" if result.succeeded else result.summary
+
+
+def _claude_parts(directory: Path, clock: Time) -> HomeParts:
+    home = ClaudeHomeMaker(directory / "home").home()
+    profile = Profile.under(directory / "profile")
+    return HomeParts(HomeKey(home, "home-1"), profile, clock, Settings)
+
+
+def _project(directory: Path) -> None:
+    maker = ClaudeHomeMaker(directory / "home")
+    cwd = maker.repository("shop")
+    maker.typed(cwd)
+    maker.session(cwd, 1)
+    maker.memory(cwd, {"a.md": topic("a"), "MEMORY.md": "- [a](a.md) — about a\n"})
+
+
+def _dream_of_claude(parts: HomeParts) -> str:
+    cwd = parts.home.root.parent / "shop"
+    context = parts.home.context(project_path=str(cwd), project_given=True)
+    new = {"command": "create", "path": "/memories/project/new.md", "file_text": f"{topic('new')}{MINE}\n"}
+    old = {"command": "insert", "path": "/memories/project/a.md", "insert_line": 5, "insert_text": "x"}
+    return parts.dreams.run(DreamRequest(context), ScriptedEngine(new, old)).outcome
+
+
+# By hand
+
+
+def _save(parts: HomeParts) -> str:
+    edits, context = HandEdits(parts), _context(parts)
+    text = edits.read(context, STYLE)
+    edits.save(context, STYLE, f"{text.content}{MINE}\n", text.sha256)
+    return "completed"
+
+
+def _delete(parts: HomeParts) -> str:
+    HandEdits(parts).delete(_context(parts), STYLE)
+    return "completed"
+
+
+def _delete_folder(parts: HomeParts) -> str:
+    HandEdits(parts).delete(_context(parts), "/memories/global/fresh")
+    return "completed"
+
+
+def _rename(parts: HomeParts) -> str:
+    HandEdits(parts).rename(_context(parts), STYLE, "/memories/global/other/style.md")
+    return "completed"
+
+
+def _move(parts: HomeParts) -> str:
+    Moves(parts).move(_context(parts), {STYLE: "/memories/workspace/style.md"})
+    return "completed"
+
+
+def _deleted(directory: Path) -> None:
+    _sample(directory)
+    parts = MUX.open(directory, Time(NOW - 60_000))
+    HandEdits(parts).delete(_context(parts), STYLE)
+
+
+def _restore(parts: HomeParts) -> str:
+    desk = TrashDesk(parts)
+    desk.restore([entry for entry in desk.page().entries if entry.path == STYLE])
+    return "completed"
+
+
+def _merge(parts: HomeParts) -> str:
+    desk, store = DuplicateDesk(parts), parts.store(_context(parts), actor="user")
+    files = [_as_found(store, path) for path in (STYLE, TESTING)]
+    desk.merge(files, desk.seed(files).result)
+    return "completed"
+
+
+def _as_found(store: MemoryStore, path: str) -> DuplicateFile:
+    """One file of a group of duplicates."""
+    parsed, root, files = store.resolve(path)
+    data = files.read(parsed.rel)
+    sha256 = sha256_of_bytes(data) or ""
+    return DuplicateFile(root.key, parsed.rel, parsed.scope, "", sha256, len(data), 0, False, 0)
+
+
+MUX = Kind(_sample, _dream)
+KINDS = {
+    "dream": MUX,
+    "apply": Kind(partial(_prepared, dry_run=True), _apply),
+    "held": Kind(partial(_prepared, requests=({"command": "delete", "path": TESTING},)), _apply),
+    "revert": Kind(_prepared, _revert),
+    "harvest": Kind(_unharvested, _harvest),
+    "writer": Kind(_turns, _write, file="memories/acme-api-1d659342.md"),
+    "notes": Kind(
+        _session,
+        _note,
+        file=f"projects/-home-dev-shop/{SESSION}/session-memory/summary.md",
+        open=_notes_parts,
+    ),
+    "extract": Kind(_rollouts, _extract, file=f"memories/{bucket_of(CWD)}/memory/by_hand.md"),
+    "claude": Kind(
+        _project,
+        _dream_of_claude,
+        file="user/.claude/projects/*-shop/memory/a.md",
+        open=_claude_parts,
+    ),
+    "save": Kind(_sample, _save, is_run=False),
+    "delete": Kind(_sample, _delete, is_run=False),
+    "delete-folder": Kind(_prepared, _delete_folder, path="/memories/global/fresh/new.md", is_run=False),
+    "rename": Kind(_sample, _rename, is_run=False),
+    "move": Kind(_sample, _move, is_run=False),
+    "restore": Kind(_deleted, _restore, is_run=False),
+    "merge": Kind(_sample, _merge, is_run=False),
+}
