@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.expect_log import ExpectLog
 from reverie.errors import Busy, Unavailable
 from reverie.files.beside_lock import lock_beside
 from reverie.files.lock import file_lock
@@ -114,7 +113,7 @@ def test_an_unusable_lock_directory_is_unavailable(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX locks")
 @pytest.mark.parametrize("beside", [False, True])
 def test_unlocking_never_fails_what_was_done_under_the_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog, beside: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
 ) -> None:
     import fcntl
 
@@ -128,7 +127,6 @@ def test_unlocking_never_fails_what_was_done_under_the_lock(
     lock = partial(lock_beside, tmp_path / "x") if beside else partial(file_lock, tmp_path, tmp_path / "x")
     with monkeypatch.context() as patch:
         patch.setattr(fcntl, "flock", no_unlock)
-        expect_log("could not be given back", count=0 if beside else 1)
         with lock():
             pass
     with lock(timeout_s=0.1):
