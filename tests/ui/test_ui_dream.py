@@ -146,7 +146,7 @@ def test_what_is_chosen_of_a_preview_is_applied_and_nothing_else(windows: Window
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     assert driver.tab.dreams.last_outcome == "completed"
     driver.until(lambda: driver.row(Scope.WORKSPACE).text.startswith("just\u00a0now, manual"))
-    driver.until(lambda: not pane.choices.view.can_apply)
+    driver.until(lambda: pane.choices is not None and not pane.choices.view.can_apply)
     driver.settle()
     assert not pane.apply_button.isVisible(), "it is applied once"
     changed = {path for path, content in before.items() if not path.exists() or path.read_bytes() != content}
