@@ -3,8 +3,8 @@ cheap.
 
 Run as `python -m helpers.nursery`; one JSON job a line on stdin, one JSON report a line on stdout. A job
 names a home, a profile, what to do there (`save`, `delete`, `dream`, `harvest`, `apply`, `revert`, `part`,
-`pin`), and when to die: at the `nth` passing of the checkpoint `step`, or `after_ms` milliseconds (a second child
-sends the SIGKILL), or never.
+`pin`), and when to die: at the `nth` passing of the checkpoint `step`, or `after_ms` milliseconds (a
+second child sends the SIGKILL), or never.
 """
 
 from __future__ import annotations
