@@ -177,7 +177,7 @@ class MuxHome(PlainHome):
         if is_file(extra):
             found.append(Companion(Scope.GLOBAL, extra, extra.name, True))
         if context.project_path:
-            from reverie.homes.mux_sessions import writer_in_use
+            from reverie.homes.mux_versions import writer_in_use
 
             # The one file of older versions; those of today never load it, so nobody is invited to begin it.
             path = self._root / "memories" / f"{project_id(context.project_path)}.md"
@@ -227,7 +227,7 @@ class MuxHome(PlainHome):
         return (WatchedPlace(self._root, (CONFIG, ACTIVITY)), WatchedPlace(self._root / "sessions"))
 
     def memory_kinds(self) -> MemoryKinds:
-        from reverie.homes.mux_sessions import memory_kinds
+        from reverie.homes.mux_versions import memory_kinds
 
         self._require_available()
         return memory_kinds(self._root, self._config()[0])

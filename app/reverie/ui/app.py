@@ -12,7 +12,6 @@ import faulthandler
 import gc
 import logging
 import os
-import secrets
 import shutil
 import sys
 import tempfile
@@ -199,7 +198,7 @@ def demo_place(*, at_once: bool) -> Path:
     """Where a demo may be put. It is made when one is opened, or now, so that other windows leave nothing."""
     if at_once:
         return Path(tempfile.mkdtemp(prefix="reverie-demo-"))
-    return Path(tempfile.gettempdir()) / f"reverie-demo-{secrets.token_hex(8)}"
+    return Path(tempfile.gettempdir()) / f"reverie-demo-{os.urandom(8).hex()}"
 
 
 def with_remembered(beginning: Beginning, remembered: Remembered) -> Beginning:

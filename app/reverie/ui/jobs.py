@@ -209,9 +209,11 @@ class Lane(QObject):
         that one any more; 0 while it has nothing to do. A sign of life begins it anew."""
         return time.monotonic() - self._since if self._handed_over and not self._stopping else 0.0
 
-    def stop(self, limit_ms: int = STOP_LIMIT_MS) -> bool:
-        """Refuse new work, cancel what is open, end the thread. False if it did not end within the limit; the
-        thread object must then stay alive until the process ends. Calling it again is harmless."""
+    def stop(self, limit_ms: int | None = None) -> bool:
+        """Refuse new work, cancel what is open, end the thread. False if it did not end within the limit,
+        `STOP_LIMIT_MS` unless told; the thread object must then stay alive until the process ends. Calling it
+        again is harmless."""
+        limit_ms = STOP_LIMIT_MS if limit_ms is None else limit_ms
         self._stopping = True
         self._drain.stop()
         for ticket in list(self._open.values()):

@@ -101,8 +101,8 @@ def applied_words(run: RunView) -> str:
         )
         return " ".join(part for part in (said, visible(run.next_step)) if part)
     outcome = words.outcome(run.outcome)
-    sentences = (outcome[:1].upper() + outcome[1:], visible(run.summary), visible(run.next_step))
-    return ". ".join(part.rstrip(".") for part in sentences if part) + "."
+    parts = (outcome[:1].upper() + outcome[1:], visible(run.summary), visible(run.next_step))
+    return ". ".join(part.rstrip(".") for part in parts if part) + "."
 
 
 def state_words(run: RunSummary) -> str:
