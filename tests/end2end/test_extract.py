@@ -360,3 +360,21 @@ def flat(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for node in nodes:
         yield node
         yield from flat(node.get("children", []))
+
+
+def test_a_write_protected_trace_stays_and_keeps_no_other_from_being_written(tmp_path: Path) -> None:
+    home, profile = tmp_path / "home", tmp_path / "profile"
+    maker = small_home(home, (1,))
+    assert extract(home, profile).succeeded
+    traces = memory_of(home) / "trace_summaries"
+    (oldest,) = traces.iterdir()
+    text = oldest.read_text()
+    oldest.chmod(0o444)
+    for number in range(20, 32):
+        (traces / f"t{number}_later.md").write_text(
+            text.replace(thread_id(1), f"t{number}").replace("updated_at: 2", "updated_at: 3")
+        )
+    age(maker.rollout(2, talk(2, CWD, "Fix the build, part 2")), 2)
+    done = extract(home, profile)
+    assert done.succeeded, done
+    assert oldest.read_text() == text

@@ -12,15 +12,15 @@ following a link and without blocking on a pipe. Failure: plain `OSError`.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
+
+from reverie.files.regular import open_regular
 
 CHUNK = 1 << 20
 _KEY_BYTES = 4096
@@ -199,10 +199,4 @@ def _value_end(source: Source, start: int, end: int, *, last: bool) -> int:
 
 
 def _opened(path: Path) -> int:
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    flags |= getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(path, flags)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    return descriptor
+    return open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))

@@ -118,8 +118,8 @@ def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[D
         last = opened.enter_context(directory.again())
         try:
             for name in names:
+                made.append(name)  # before: it may be there although making it fails
                 last.make(name, mode)
-                made.append(name)
                 child = last.child(name)
                 last.close()  # a deep path must not use up the descriptors
                 last = opened.enter_context(child)

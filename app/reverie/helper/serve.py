@@ -51,6 +51,7 @@ class Server:
         self._controls: dict[int, TaskControl] = {}
         self._threads: dict[int, threading.Thread] = {}
         self._desks: dict[tuple[Path, Profile], Desk] = {}
+        self._opening: dict[tuple[Path, Profile], threading.Lock] = {}
         self._lock = threading.Lock()
 
     def serve(self, stream: Any) -> None:
@@ -103,7 +104,10 @@ class Server:
                 self._writer.send("bug", call_id, traceback.format_exc())
 
     def _desk(self, home: Path, profile: Profile) -> Desk:
+        """A lock for each home: the disk of one may hang, and must not hold up the others."""
         with self._lock:
+            opening = self._opening.setdefault((home, profile), threading.Lock())
+        with opening:
             desk = self._desks.get((home, profile))
             if desk is None or not desk.is_same_home():
                 desk = self._desks[home, profile] = Desk.open(home, profile)

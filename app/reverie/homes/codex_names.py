@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from reverie.files.real_path import real_path
+from reverie.files.there import is_there
 from reverie.homes.reading import directory_names, is_directory, is_file
 
 KIND = "codex"
@@ -94,7 +95,7 @@ def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, .
 
 def detect(root: Path) -> bool:
     """Whether a directory is a home of this agent, judged by what only this agent keeps in one."""
-    if any(_is_there(root / name) for name in _OWN_NAMES):
+    if any(is_there(root / name) for name in _OWN_NAMES):
         return True
     for directory in (root, root / "sqlite"):
         if any(STATE_DATABASES.fullmatch(name) for name in _names(directory)):
@@ -104,7 +105,7 @@ def detect(root: Path) -> bool:
     memories = root / "memories"
     if any(BUCKET.fullmatch(name) and is_directory(memories / name / "memory") for name in _names(memories)):
         return True
-    if any(_is_there(store / name) for store in (memories, root / "memories_v2") for name in _MEMORY_NAMES):
+    if any(is_there(store / name) for store in (memories, root / "memories_v2") for name in _MEMORY_NAMES):
         return True
     # Credentials are never opened; that they are there says whose home it is.
     return is_file(root / "config.toml") and any(is_file(root / n) for n in ("auth.json", "history.jsonl"))
@@ -117,11 +118,6 @@ def database_names(directory: Path) -> tuple[str, ...]:
     patterns = (STATE_DATABASES, *MEMORY_DATABASES.values())
     there |= {name for name in _names(directory) if any(each.fullmatch(name) for each in patterns)}
     return tuple(sorted(each for name in there for each in (name, f"{name}-wal")))
-
-
-def _is_there(path: Path) -> bool:
-    # Unlike `Path.exists`, which raises for a directory that may not be entered.
-    return os.path.exists(path)  # noqa: PTH110
 
 
 def _same(one: Path, other: Path) -> bool:

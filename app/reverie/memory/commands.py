@@ -120,7 +120,7 @@ class MemoryCommands:
         return "\n".join(lines)
 
     def _tree_lines(self, path: MemoryPath, depth: int) -> list[str]:
-        _path, _root, files = self._store.resolve(path)
+        path, _root, files = self._store.resolve(path)
         entries = [
             entry for entry in files.walk().entries if not path.rel or entry.rel.startswith(path.rel + "/")
         ]

@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 from reverie.errors import MendableError
 from reverie.files.descent import Descent
-from reverie.files.directory import Directory, NotRegularFileError, SwappedError
+from reverie.files.directory import Directory, SwappedError
+from reverie.files.regular import open_regular
 from reverie.files.rooted import RootedDirectory
 from reverie.memory.history_stat import Remembered, stamp_of
 
@@ -204,13 +205,7 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result, bool]
 def _stand_in(path: Path, size: int) -> bytes:
     """What the history keeps of a file that is too large: its size and hash; of a huge one the hash of its
     ends, and its time, so that every change shows. Raises OSError, NotRegularFileError."""
-    # O_NONBLOCK: a fifo put in its place must not keep us waiting
-    flags = (
-        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    )
-    with os.fdopen(os.open(path, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise NotRegularFileError("it is not a regular file")
+    with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
         if size > LARGEST_HASHED_BYTES:
             changed_ns = os.fstat(file.fileno()).st_mtime_ns
             digest = hashlib.sha256(file.read(_END_BYTES))

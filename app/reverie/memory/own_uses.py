@@ -22,6 +22,7 @@ from reverie.files.atomic import temporary_name
 from reverie.files.directory import ensure_private
 from reverie.files.jsjson import parse_object, stringify
 from reverie.files.lock import file_lock
+from reverie.files.regular import read_regular
 from reverie.memory.usage_entries import Usage, is_below
 
 MOST_GONE = 2_000
@@ -109,7 +110,7 @@ class OwnUses:
 
     def _read(self) -> Tally:
         try:
-            data = parse_object(self._path.read_bytes())
+            data = parse_object(read_regular(self._path))
         except (OSError, ValueError):
             return Tally()
         return Tally(_counts(data.get("uses")), _counts(data.get("gone")))

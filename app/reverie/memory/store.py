@@ -121,8 +121,8 @@ class MemoryStore:
 
     def note_use(self, path: MemoryPath) -> None:
         """Count one read by an agent."""
-        _parsed, root, _files = self.resolve(path)
-        self._effects.read(root, path.rel)
+        parsed, root, _files = self.resolve(path)
+        self._effects.read(root, parsed.rel)
 
     def save(self, path: str | MemoryPath, content: str, expected_sha256: str | None) -> str:
         """Whole-file compare-and-swap; `None` expects no file. Returns the new hash; raises `Conflict`.

@@ -19,6 +19,7 @@ from typing import Any
 from reverie.agent.account import Account, spent
 from reverie.errors import MendableError, StoreError
 from reverie.files.lease import Lease, LeaseHeld
+from reverie.files.protection import is_write_protected
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.codex_names import bucket_of, normalised_cwd
 from reverie.homes.codex_threads import Thread
@@ -340,14 +341,14 @@ def asked_again(parts: ExtractDependencies, row: TraceRow, trigger: str) -> bool
 def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTrace]) -> Planned:
     """What stage one has to write, from the directory as it is now."""
     files = RootedDirectory(root.directory)
-    before = {
-        entry.rel: files.read(entry.rel)
-        for entry in files.walk().entries
-        if entry.kind == "file" and is_phase_one(entry.rel)
-    }
+    found = [entry for entry in files.walk().entries if entry.kind == "file" and is_phase_one(entry.rel)]
+    before = {entry.rel: files.read(entry.rel) for entry in found}
     usage = parts.run.usage.load()
     pinned = frozenset(
-        rel for rel in before if usage.get(parts.run.home.usage_key(root, rel) or "", Usage()).pinned
+        entry.rel
+        for entry in found
+        if is_write_protected(entry.mode)
+        or usage.get(parts.run.home.usage_key(root, entry.rel) or "", Usage()).pinned
     )
     summaries = {row.thread_id: row.summary for row in parts.state.rows().values() if row.summary}
     layout = laid_out(before, new, summaries, pinned)

@@ -164,7 +164,9 @@ class Activity:
                 if file.seek(0, os.SEEK_END):
                     file.seek(-1, os.SEEK_END)
                     line = line if file.read(1) == b"\n" else "\n" + line
-                file.write(line.encode())
+                data = line.encode()
+                while data:  # a disk that gets full takes a part, and only the next write says why
+                    data = data[file.write(data) :]
         except OSError as error:
             raise mendable_from_os(error, "The Activity log was not written.") from error
 

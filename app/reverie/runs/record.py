@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from reverie.errors import MendableError, StoreError, mendable_from_os
+from reverie.errors import MendableError, StoreError, Unavailable, mendable_from_os
 from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private
 from reverie.files.regular import read_regular
@@ -186,10 +186,15 @@ class RunStore:
 
     def is_reverted(self, run_id: str | None) -> bool:
         """Whether that run was undone as a whole; False where its record cannot be read."""
+        record = self._readable(run_id or "")
+        return record is not None and record.reverted
+
+    def _readable(self, run_id: str) -> RunRecord | None:
+        """The record; None where it is gone, damaged, or no file that can be read."""
         try:
-            return self.load(run_id or "").reverted
-        except StoreError:
-            return False
+            return self.load(run_id)
+        except (StoreError, Unavailable):
+            return None
 
     def _settled(self, run_id: str) -> RunRecord | None:
         """The record, if somebody has settled it."""
@@ -212,16 +217,12 @@ class RunStore:
         whether it still counts; on the reviewed run that it carried out, that it did. Idempotent. A record
         that cannot be read by now gets no note."""
         revert, counts = run, True
-        with contextlib.suppress(StoreError):
-            while revert.reverts is not None:
-                mark = partial(_marked, revert=revert, counts=counts)
-                revert, counts = self.change(revert.reverts, mark), not counts
-        if run.details.get("applies"):
-            with contextlib.suppress(StoreError):
-                self.change(
-                    str(run.details["applies"]),
-                    lambda found: replace(found, details={**found.details, "appliedBy": run.id}),
-                )
+        while revert.reverts is not None and self._readable(revert.reverts) is not None:
+            mark = partial(_marked, revert=revert, counts=counts)
+            revert, counts = self.change(revert.reverts, mark), not counts
+        applied = str(run.details.get("applies") or "")
+        if self._readable(applied) is not None:
+            self.change(applied, lambda found: replace(found, details={**found.details, "appliedBy": run.id}))
 
     def load(self, run_id: str) -> RunRecord:
         """One record. Raises `StoreError` where there is none, or it cannot be read."""

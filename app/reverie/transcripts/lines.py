@@ -9,12 +9,12 @@ from __future__ import annotations
 import io
 import json
 import os
-import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from reverie.errors import Unavailable, mendable_from_os
+from reverie.errors import NotRegularFileError, Unavailable, mendable_from_os
+from reverie.files.regular import open_regular
 
 LINE_BYTES = 16 * 1024 * 1024
 _PIECE = 1 << 20
@@ -24,16 +24,14 @@ _PACKED_PIECE = 1024
 
 def opened_transcript(path: Path) -> BinaryIO:
     """A regular file opened for reading; never blocks on a pipe that somebody put in its place."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    file = open(os.open(path, flags), "rb")  # noqa: PTH123, SIM115 - a descriptor; the caller closes it
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
+    try:
+        return os.fdopen(open_regular(path, os.O_RDONLY), "rb")
+    except (NotRegularFileError, IsADirectoryError) as error:
         raise Unavailable(
             f"The transcript {path.name} was not read.",
             cause="It is not a regular file.",
             next_step="Look at what lies in its place.",
-        )
-    return file
+        ) from error
 
 
 def transcript_lines(

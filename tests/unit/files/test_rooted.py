@@ -690,6 +690,17 @@ def test_a_full_disk_leaves_old_content_and_no_new_directories(rooted: RootedDir
     assert _tree(rooted.root) == {"old": b"old"}
 
 
+def test_a_directory_that_cannot_be_made_durable_is_not_left_behind(
+    rooted: RootedDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_directory: Directory) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(Directory, "sync", failing)
+    assert _reason(lambda: rooted.write("a/b/file", b"new")) == "unavailable"
+    assert list(rooted.root.iterdir()) == []
+
+
 _KILLED_AT = """
 import os, sys
 from pathlib import Path

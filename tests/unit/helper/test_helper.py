@@ -87,8 +87,8 @@ def silent(workbench: HelpedWorkbench) -> Iterator[Silent]:
         dream.ended()
 
 
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
+def until(condition: Callable[[], bool], *, patience_s: float = 60) -> None:
+    end = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.005)
@@ -344,3 +344,33 @@ def test_of_two_homes_at_one_path_each_is_worked_on_under_its_own_id(tmp_path: P
     head = second.parts.snapshots.history.head()
     assert head is not None
     assert "other.md" in second.parts.snapshots.history.files(head, "global")
+
+
+def test_a_home_that_does_not_answer_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging, answered = tmp_path / "hanging", threading.Event()
+
+    class Home:
+        """One that was opened; `hanging` is looked at only once somebody mends its disk."""
+
+        def __init__(self, path: Path) -> None:
+            self.path = path
+
+        def is_same_home(self) -> bool:
+            return self.path != hanging or answered.wait(20)
+
+    monkeypatch.setattr(serve.Desk, "open", lambda path, _profile: Home(path))
+    monkeypatch.setitem(serve.TASKS, "name", lambda desk, _control: desk.path.name)
+    heard, profile = io.BytesIO(), Profile.under(tmp_path)
+    server = serve.Server(FrameWriter(heard))
+    server._begin(1, "name", hanging, profile, ())
+    until(lambda: heard.getvalue().count(b"done") == 1)
+    server._begin(2, "name", hanging, profile, ())
+    server._begin(3, "name", tmp_path / "good", profile, ())
+    try:
+        until(lambda: b"good" in heard.getvalue(), patience_s=5)
+        assert heard.getvalue().count(b"done") == 2
+    finally:
+        answered.set()
+    until(lambda: heard.getvalue().count(b"done") == 3)

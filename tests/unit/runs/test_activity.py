@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from helpers.benches import Time
 from helpers.expect_log import ExpectLog
+from helpers.fault_room import file_limit
 from helpers.profiles import examples
 from reverie.errors import Unavailable
 from reverie.runs import activity
@@ -157,6 +158,19 @@ def test_whatever_lies_in_place_of_the_log_neither_holds_up_nor_stops_who_speaks
     file.rmdir() if kind == "folder" else file.unlink()
     say(log, "three")
     assert [entry.text for entry in log.read()] == ["three"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_sentence_that_finds_only_a_part_of_its_room_is_a_warning(
+    tmp_path: Path, expect_log: ExpectLog
+) -> None:
+    log = a_log(tmp_path)
+    say(log, "one")
+    expect_log("Activity was not written: .*", count=1)
+    with file_limit((tmp_path / "activity/h.jsonl").stat().st_size + 20):
+        say(log, "two")
+    say(log, "three")
+    assert [entry.text for entry in log.read()] == ["three", "one"]
 
 
 def test_reading_creates_nothing(tmp_path: Path) -> None:

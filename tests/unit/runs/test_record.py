@@ -160,6 +160,19 @@ def test_a_note_on_a_record_that_is_gone_is_not_missed(store: RunStore) -> None:
     finished(store, "2-aaaaaaaa", reverts="1-aaaaaaaa")
 
 
+def test_a_run_ends_although_the_record_it_is_noted_on_cannot_be_read(store: RunStore) -> None:
+    undone = finished(store, "1-aaaaaaaa")
+    undo = finished(store, "2-aaaaaaaa", reverts=undone.id)
+    file = store.directory_of(undone.id) / "record.json"
+    file.unlink()
+    file.mkdir()
+    redo = finished(store, "3-aaaaaaaa", reverts=undo.id)
+    assert redo.settled
+    assert not store.unsettled()
+    assert store.is_reverted(undo.id)
+    assert not store.is_reverted(undone.id)
+
+
 def test_a_record_that_somebody_settled_is_not_settled_again(store: RunStore) -> None:
     run = store.begin(record("1-aaaaaaaa"))
     store.finish(run, outcome="completed", ended_at=NOW, summary="recovered")

@@ -15,6 +15,7 @@ from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError
 from reverie.files.rooted import RootedDirectory
 from reverie.files.spelling import differ_in_case_only
+from reverie.memory.commands import MemoryCommands
 from reverie.profile import Profile
 from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts
@@ -124,5 +125,16 @@ def test_a_path_in_another_case_is_the_file_that_is_listed(tmp_path: Path) -> No
         head = parts.snapshots.history.head()
         assert head is not None
         assert not any(name.startswith("MACHINES") for name in parts.snapshots.history.files(head, root.key))
+
+    on_home(tmp_path, act)
+
+
+def test_a_view_in_another_case_is_a_use_of_the_file_that_is_listed(tmp_path: Path) -> None:
+    def act(parts: HomeParts, _disk: Path) -> None:
+        commands = MemoryCommands(parts.store(parts.home.context(), actor="agent"), count_reads=True)
+        commands.execute({"command": "view", "path": "/memories/global/TESTING.md"})
+        assert set(parts.usage.load()) == {"global:testing.md"}
+        folder = commands.execute({"command": "view", "path": "/memories/global/MACHINES"})
+        assert "laptop.md" in folder["output"]
 
     on_home(tmp_path, act)

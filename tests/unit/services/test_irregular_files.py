@@ -16,6 +16,7 @@ from reverie.dream.service import DreamRequest
 from reverie.errors import Unavailable
 from reverie.memory.history_objects import read_loose
 from reverie.memory.history_repository import DamagedError, Repository, create
+from reverie.memory.own_uses import OwnUses
 from reverie.memory.usage_deltas import Ledger
 from reverie.memory.usage_ledger import LedgerFile
 from reverie.profile import Profile
@@ -63,6 +64,12 @@ def test_what_is_no_regular_file_is_said_and_never_waited_for(tmp_path: Path, wh
     path = put(kind, tmp_path / "store" / name)
     with pytest.raises(Unavailable, match=IN_ITS_PLACE):
         read(path)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+def test_the_tally_of_own_uses_is_none_where_it_is_no_regular_file(tmp_path: Path, kind: str) -> None:
+    path = put(kind, tmp_path / "store" / "own-uses.json")
+    assert OwnUses(path, lock_dir=tmp_path / "locks").read() == {}
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
