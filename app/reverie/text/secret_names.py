@@ -171,6 +171,8 @@ def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, Span | N
     """Where to search on, and the value behind a name if it is a secret."""
     position = named.end()
     name = named["name"]
+    if text.endswith("[redacted:", 0, named.start("name")):  # the kind in a mark names nothing
+        return position, None
     if named["flag"] == "-" and not _storepass(name):
         return position, None
     kind = kind_of_name(name)
