@@ -195,3 +195,27 @@ def test_a_place_that_cannot_be_opened_can_be_closed_and_the_list_has_a_menu(
     assert window.homes.troubled_places == ()
     assert window.homes.left_closed == {bad.root}
     assert driver.tab.tree.isVisible(), "the home beside it is shown again"
+
+
+def test_closing_a_place_that_cannot_be_opened_leaves_the_shown_place_shown(
+    windows: Windows, home: Path, other: Path, tmp_path: Path
+) -> None:
+    """The first home of the list took its place."""
+    driver = with_two(windows, home, other)
+    window, picker = driver.window, driver.window.picker
+    for home_id, pick in (
+        (window.homes.sessions[1].info.id, picker.pick_home),
+        (window.homes.sessions[0].info.id, lambda id_: picker.pick(id_, workspace_id="c04d8e91aa")),
+        (
+            window.homes.sessions[0].info.id,
+            lambda id_: picker.pick_project(id_, "/home/dev/projects/pixel-garden"),
+        ),
+    ):
+        pick(home_id)
+        driver.settle()
+        shown = picker.place(picker.currentIndex())
+        window.homes._say_troubled(TroubledPlace(tmp_path / "bad", MendableError("It cannot be read.")))
+        picker.setCurrentIndex(next(row for row in picker.places.walk() if picker.place(row).trouble))
+        driver.do("home.close")
+        assert picker.place(picker.currentIndex()) == shown
+        window.homes._left_closed.clear()
