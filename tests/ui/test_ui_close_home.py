@@ -69,6 +69,28 @@ def test_a_closed_home_leaves_list_search_and_traces_and_the_next_one_is_shown(
     assert home not in window.homes.left_closed
 
 
+def test_a_home_that_is_opened_again_at_once_is_searched_again(
+    windows: Windows, home: Path, other: Path
+) -> None:
+    """Forgetting it came after it was opened again: nothing of it was found any more."""
+    driver = with_two(windows, home, other)
+    search = driver.tab.search
+    search.field.setText("deploy")
+    driver.until(lambda: search.settled and search.answer is not None)
+    go_on = threading.Event()
+    search._indexing.submit("hold", lambda _control: go_on.wait(60), done=lambda _nothing: None)
+    driver.do("home.close")
+    (home / "memory/global/quokka.md").write_text("A quokka.\n")
+    driver.window.homes.open(home)
+    driver.until(lambda: len(driver.window.homes.sessions) == 2)
+    go_on.set()
+    driver.until(lambda: driver.is_settled() and search.settled)
+    for text in ("deploy", "quokka"):
+        search.field.setText(text)
+        driver.until(lambda: search.settled and search.answer is not None and search.answer.query == text)
+        assert any(Path(hit.path).suffix == ".md" for hit in search.answer.hits), text
+
+
 def test_without_the_last_home_the_window_offers_to_open_one(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     driver.open(PATH)
