@@ -215,16 +215,16 @@ MUTATIONS = (
     ),
     Mutation(
         "reverting gives back every byte",
-        "runs/revert.py",
-        "current, before, intent.mode, intent.place)",
-        'current, (before or b"") + b" ", intent.mode, intent.place)',
+        "runs/revert_plan.py",
+        "current, wanted, intent.mode, intent.place)",
+        'current, (wanted or b"") + b" ", intent.mode, intent.place)',
         ("tests/unit/runs/test_revert.py",),
     ),
     Mutation(
         "reverting keeps what people changed since",
-        "runs/revert.py",
+        "runs/revert_plan.py",
         "    if merge.content == current:\n        return None\n",
-        "    merge = type(merge)(before, False)\n",
+        "    merge = type(merge)(wanted, False)\n",
         ("tests/unit/runs/test_revert.py",),
     ),
     Mutation(

@@ -1,5 +1,5 @@
 """Each changing system call of save, delete, rename, consolidation, undo and the trash fails once with each
-error number, and is the last one of a killed process once, as an ordinary user. About ten minutes on two
+error number, and a kill comes before it once, as an ordinary user. About a quarter of an hour on two
 processors."""
 
 from __future__ import annotations

@@ -206,10 +206,10 @@ def test_a_row_that_cannot_be_kept_takes_its_trace_back(
 
     real = ExtractState.put
 
-    def put(self: ExtractState, row: TraceRow) -> None:
+    def put(self: ExtractState, row: TraceRow, *, after: str | None) -> bool:
         if row.thread_id == thread_id(2):
             raise Unavailable("The disk is full.")
-        real(self, row)
+        return real(self, row, after=after)
 
     monkeypatch.setattr(ExtractState, "put", put)
     result = extract(home, profile)

@@ -10,6 +10,7 @@ text)`.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import struct
 import threading
@@ -32,6 +33,11 @@ class FrameWriter:
         with self._lock:
             self._stream.write(_LENGTH.pack(len(data)) + data)
             self._stream.flush()
+
+    def close(self) -> None:
+        """Once the frame that is on its way is sent, or fails. Calling it again is harmless."""
+        with self._lock, contextlib.suppress(OSError):  # what was still to be sent goes nowhere
+            self._stream.close()
 
 
 def read_frame(stream: IO[bytes]) -> tuple[Any, ...] | None:

@@ -130,6 +130,7 @@ class Helper:
         with self._lock:
             self._stopping = True
             process, self._process = self._process, None
+            writer = self._writer
         if process is None:
             return
         until = time.monotonic() + STOP_S
@@ -137,10 +138,8 @@ class Helper:
         breaker = threading.Timer(STOP_S, _kill, (process,))
         breaker.daemon = True
         breaker.start()
-        # A call whose write ends meanwhile closes it as well; Python says of that one what it sees.
-        with contextlib.suppress(OSError, ValueError):
-            assert process.stdin is not None
-            process.stdin.close()
+        if writer is not None:
+            writer.close()
         breaker.cancel()
         try:
             process.wait(max(_POLL_S, until - time.monotonic()))
@@ -169,14 +168,14 @@ class Helper:
         assert process.stdin is not None
         processes.count_as_ours(process.pid)
         self._process, self._writer = process, FrameWriter(process.stdin)
-        reader = threading.Thread(target=self._read, args=(process,), name="reverie-helper", daemon=True)
+        of_process = (process, self._writer)
+        reader = threading.Thread(target=self._read, args=of_process, name="reverie-helper", daemon=True)
         self._reader = reader
         reader.start()
         log.debug("the helper process %d was started", process.pid)
         return self._writer
 
-    def _read(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdin is not None
+    def _read(self, process: subprocess.Popen[bytes], writer: FrameWriter) -> None:
         assert process.stdout is not None
         while (frame := read_frame(process.stdout)) is not None:
             kind, *rest = frame
@@ -190,9 +189,8 @@ class Helper:
                 if answers is not None:
                     answers.put((kind, *rest[1:]))
         process.wait()
-        for stream in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):  # what was still to be sent goes nowhere
-                stream.close()
+        writer.close()
+        process.stdout.close()
         # One that was started anew meanwhile answers for itself.
         if self._process is process or self._process is None:
             for call_id in list(self._waiting):

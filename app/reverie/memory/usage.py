@@ -129,8 +129,17 @@ class UsageLog:
 
     def problem(self) -> str:
         """Why no pins and no use are known although there is a sidecar; empty if it can be read."""
+        return self._problem(or_damaged=True)
+
+    def closed_problem(self) -> str:
+        """As `problem`, for a sidecar that may not be read. A damaged one has no entries for the agent
+        either, so what answers as the agent does says nothing of it."""
+        return self._problem(or_damaged=False)
+
+    def _problem(self, *, or_damaged: bool) -> str:
         try:
-            problem = self._sidecar.read().problem
+            found = self._sidecar.read().problem
+            problem = found if or_damaged else ""
         except Unavailable as error:
             if not _is_closed(error):
                 raise

@@ -64,7 +64,7 @@ def test_lines_are_refused_once_another_home_is_in_the_place_of_this_one(tmp_pat
     parts = open_parts(home, profile, clock)
     parts.snapshots.observe(source="test")
     before = parts.snapshots.history.head()
-    lines = MemoryLines(parts, clock, workspace_id=None, project=None)
+    lines = MemoryLines(parts, clock, workspace_id=None, project=None, warn=print)
     create = {"command": "create", "path": "/memories/global/new.md", "file_text": "x\n"}
     read = {"command": "read", "path": "/memories/global/new.md"}
 
@@ -90,7 +90,7 @@ def test_the_index_goes_on_without_pins_and_warns_where_these_cannot_be_read(tmp
     home = copy_demo_home(tmp_path)
     clock = LineClock(lambda: NOW)
     parts = open_parts(home, Profile.under(tmp_path / "profile"), clock)
-    lines = MemoryLines(parts, clock, workspace_id=None, project=None)
+    lines = MemoryLines(parts, clock, workspace_id=None, project=None, warn=print)
     (home / "memory-meta.json").chmod(0)
     answer = without_power(lambda: lines.answer('{"command": "index"}'))
     assert answer["success"], answer

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.ordinary_user import without_power
 from reverie.clock import fixed_clock
 from reverie.errors import MendableError, StoreError, Unavailable
 from reverie.files import checkpoint
@@ -453,30 +454,17 @@ def test_an_old_version_that_is_lost_is_reported_and_does_not_stop_the_history(b
 
 
 @pytest.mark.parametrize("refused", ["HEAD", "refs/heads/main", "objects"])
-def test_a_refusal_of_the_system_is_not_taken_for_damage(
-    base: Path, refused: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refusal_of_the_system_is_not_taken_for_damage(base: Path, refused: str) -> None:
     history = _history(base)
     _snapshot(history, base)
     path = base / "history" / "home.git" / refused
-    opened = Path.open
-    status = Path.stat
-
-    def refusing(self: Path, *arguments: object, **more: object) -> object:
-        if self == path:
-            raise PermissionError(13, "Permission denied")
-        return opened(self, *arguments, **more)  # type: ignore[call-overload]
-
-    def refusing_status(self: Path, **more: bool) -> os.stat_result:
-        if self == path:
-            raise PermissionError(13, "Permission denied")
-        return status(self, **more)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", refusing)
-        patch.setattr(Path, "stat", refusing_status)
+    mode = path.stat().st_mode
+    path.chmod(0)
+    try:
         with pytest.raises(Unavailable):
-            _snapshot(history, base)
+            without_power(lambda: _snapshot(history, base))
+    finally:
+        path.chmod(mode)
     assert [path.name for path in (base / "history").iterdir()] == ["home.git"]
     assert _snapshot(history, base) is None
 

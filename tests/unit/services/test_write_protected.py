@@ -147,7 +147,7 @@ def test_a_run_is_not_reverted_over_it(parts: HomeParts, context: ScopeContext, 
 
 def lines(parts: HomeParts, **request: object) -> dict[str, object]:
     clock = LineClock(parts.clock)
-    answered = MemoryLines(parts, clock, workspace_id=ACME, project=None)
+    answered = MemoryLines(parts, clock, workspace_id=ACME, project=None, warn=print)
     (answer,) = answered.answer_all([json.dumps(request)])
     return answer
 
