@@ -1427,6 +1427,10 @@
 <context>
     <name>FooterControl</name>
     <message>
+        <source>Another run is going on.</source>
+        <translation>Ein anderer Lauf ist noch im Gange.</translation>
+    </message>
+    <message>
         <source>Applying what was chosen…</source>
         <translation>Die Auswahl wird angewendet…</translation>
     </message>
@@ -1441,6 +1445,10 @@
     <message>
         <source>Preparing a preview…</source>
         <translation>Eine Vorschau wird vorbereitet…</translation>
+    </message>
+    <message>
+        <source>Try again when it has ended.</source>
+        <translation>Versuchen Sie es noch einmal, wenn er zu Ende ist.</translation>
     </message>
     <message>
         <source>Undoing…</source>

@@ -73,6 +73,11 @@ def test_what_received_a_merge_brings_back_the_file_that_was_merged_into_it(
     assert (shell.home / "memory/global/commit-messages.md").exists()
 
 
+def test_a_path_may_be_named_as_the_diff_shows_it(shell: Shell, run_id: str) -> None:
+    done = shell("revert", run_id, "--path", STYLE.lstrip("/"), "--hunk", "1")
+    assert STYLE in done["restored"]
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

@@ -69,6 +69,27 @@ def test_a_closed_home_leaves_list_search_and_traces_and_the_next_one_is_shown(
     assert home not in window.homes.left_closed
 
 
+def test_a_home_that_is_opened_again_at_once_is_searched_again(
+    windows: Windows, home: Path, other: Path
+) -> None:
+    """Forgetting it came after it was opened again: nothing of it was found any more."""
+    driver = with_two(windows, home, other)
+    search = driver.tab.search
+    search.field.setText("deploy")
+    driver.until(lambda: search.settled and search.answer is not None)
+    go_on = threading.Event()
+    search._indexing.submit("hold", lambda _control: go_on.wait(60), done=lambda _nothing: None)
+    driver.do("home.close")
+    (home / "memory/global/quokka.md").write_text("A quokka.\n")
+    driver.window.homes.open(home)
+    driver.until(lambda: len(driver.window.homes.sessions) == 2)
+    go_on.set()
+    driver.until(lambda: driver.is_settled() and search.settled)
+    search.field.setText("quokka")
+    driver.until(lambda: search.settled and search.answer is not None and search.answer.query == "quokka")
+    assert [hit.path for hit in search.answer.hits] == ["/memories/global/quokka.md"]
+
+
 def test_without_the_last_home_the_window_offers_to_open_one(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     driver.open(PATH)
@@ -195,3 +216,27 @@ def test_a_place_that_cannot_be_opened_can_be_closed_and_the_list_has_a_menu(
     assert window.homes.troubled_places == ()
     assert window.homes.left_closed == {bad.root}
     assert driver.tab.tree.isVisible(), "the home beside it is shown again"
+
+
+def test_closing_a_place_that_cannot_be_opened_leaves_the_shown_place_shown(
+    windows: Windows, home: Path, other: Path, tmp_path: Path
+) -> None:
+    """The first home of the list took its place."""
+    driver = with_two(windows, home, other)
+    window, picker = driver.window, driver.window.picker
+    for home_id, pick in (
+        (window.homes.sessions[1].info.id, picker.pick_home),
+        (window.homes.sessions[0].info.id, lambda id_: picker.pick(id_, workspace_id="c04d8e91aa")),
+        (
+            window.homes.sessions[0].info.id,
+            lambda id_: picker.pick_project(id_, "/home/dev/projects/pixel-garden"),
+        ),
+    ):
+        pick(home_id)
+        driver.settle()
+        shown = picker.place(picker.currentIndex())
+        window.homes._say_troubled(TroubledPlace(tmp_path / "bad", MendableError("It cannot be read.")))
+        picker.setCurrentIndex(next(row for row in picker.places.walk() if picker.place(row).trouble))
+        driver.do("home.close")
+        assert picker.place(picker.currentIndex()) == shown
+        window.homes._left_closed.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +218,62 @@ def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_u
     pane.undo.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     assert {path: path.read_bytes() for path in kept} == kept
+
+
+def finished(driver: Driver) -> Any:
+    """The review of a consolidation that just ended, as it is shown."""
+    assert driver.consolidate() == "completed"
+    driver.settle()
+    driver.footer.panel.result.button("review").click()
+    dialog = driver.tab.dreams.review_dialog
+    assert dialog is not None
+    driver.until(lambda: dialog.is_read)
+    return dialog.pane
+
+
+def test_a_review_that_asks_while_another_run_goes_on_is_told_so_and_can_ask_again(
+    windows: Windows, home: Path
+) -> None:
+    """The buttons were switched off, nothing was said, and they stayed off."""
+    driver = windows.open(home)
+    pane = finished(driver)
+    hunk = next(item for part, item in pane.tree.parts() if part.hunk is not None)
+    hunk.setCheckState(0, Qt.CheckState.Unchecked)
+    go_on = threading.Event()
+    driver.window.lanes.consolidator.submit(
+        "hold", lambda _control: go_on.wait(60), done=lambda _nothing: None
+    )
+    driver.do("dream.preview")
+    for button in (pane.take_back_button, pane.undo):
+        button.click()
+        assert pane.message.text == "Another run is going on. Try again when it has ended."
+        assert button.isEnabled()
+    go_on.set()
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    pane.take_back_button.click()
+    driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))
+
+
+def test_the_review_goes_on_saying_what_an_undo_did_and_what_it_left(windows: Windows, home: Path) -> None:
+    """ "This run was undone." took the place of the names of what was not."""
+    driver = windows.open(home)
+    pane = finished(driver)
+    hunk = next(item for part, item in pane.tree.parts() if part.hunk is not None)
+    hunk.setCheckState(0, Qt.CheckState.Unchecked)
+    pane.take_back_button.click()
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))
+    driver.settle()
+    assert pane.message.text.startswith("Taken back: ")
+
+    cursors = home / "memory/project/acme-api-db553efff149/api/v2/pagination/cursors.md"
+    cursors.write_text("By hand.\n" * 5)
+    driver.settle()
+    pane.undo.click()
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    driver.until(lambda: pane.title.text().endswith("undone"))
+    driver.settle()
+    assert pane.message.text.endswith("/memories/project/api/v2/pagination/cursors.md")
 
 
 def test_a_plan_is_applied_as_it_is_without_planning_again(windows: Windows, home: Path) -> None:

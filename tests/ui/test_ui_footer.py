@@ -211,7 +211,7 @@ def test_a_running_job_shows_its_operations_and_can_be_cancelled(qtbot: Any, foo
 
 
 def test_conflicts_of_an_undo_name_their_files(footer: Footer) -> None:
-    footer.panel.reverted(RevertView("r", "Undone in part.", (), ("/memories/global/a.md",)))
+    footer.panel.reverted(RevertView("r", "o", "Undone in part.", (), ("/memories/global/a.md",)))
     assert "/memories/global/a.md" in footer.panel.result.text
 
 

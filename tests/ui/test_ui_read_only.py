@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
 from ui_windows import Driver, Windows
 
@@ -22,6 +22,24 @@ def driver(windows: Windows, home: Path) -> Driver:
     (home / "locks").mkdir()
     (home / "locks" / "target-0f.lock").touch()
     return windows.open(home)
+
+
+def test_a_file_that_was_made_writable_can_be_edited_once_the_window_has_the_focus_again(
+    windows: Windows, home: Path
+) -> None:
+    """The sentence asks for it, and stayed there until another file was opened."""
+    driver = windows.open(home)
+    path = disk(driver)
+    path.chmod(0o444)
+    file = driver.open(PATH)
+    assert "write-protected" in file.buffer.read_only
+    assert driver.pane.text.isReadOnly()
+    path.chmod(0o644)
+    driver.window.activateWindow()
+    driver.until(driver.window.isActiveWindow)
+    QApplication.sendEvent(driver.window, QEvent(QEvent.Type.ActivationChange))
+    driver.until(lambda: not file.buffer.read_only)
+    assert not driver.pane.text.isReadOnly()
 
 
 def disk(driver: Driver) -> Path:

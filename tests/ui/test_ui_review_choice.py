@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
 from ui_reviews import LINES, A, B, C, D, merge, run, view
 
 from reverie.dream.review import Selection, resolve
@@ -15,6 +17,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.memory.choices import Choices
 from reverie.ui.memory.review_detail import ReviewDetail, part_text
 from reverie.ui.memory.review_tree import ReviewTree
+from reverie.ui.theme import contrast, dark_palette
 
 
 def files(choices: Choices) -> dict[str, bytes | None]:
@@ -168,6 +171,25 @@ def test_the_tree_has_a_box_for_each_part_and_unticking_one_counts(qtbot: Any, t
     assert find(tree, "global/b.md").text(1) == "stays"
     assert find(tree, "merge").checkState(0) == Qt.CheckState.PartiallyChecked
     assert set(choices.blocked) == {B}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_what_becomes_of_a_row_is_readable_in_both_schemes(qtbot: Any, dark: bool) -> None:
+    """In the dark scheme it was dark brown on black."""
+    before = QApplication.palette()
+    QApplication.setPalette(dark_palette() if dark else QPalette(QColor(239, 239, 239)))
+    try:
+        tree = ReviewTree()
+        qtbot.addWidget(tree)
+        tree.show_choices(Choices(merge()))
+        _part, receiver = next(each for each in tree.parts() if each[0].file is not None)
+        receiver.setCheckState(0, Qt.CheckState.Unchecked)
+        said = [item for _part, item in tree.parts() if item.text(1)]
+        assert said
+        base = tree.palette().color(QPalette.ColorRole.Base)
+        assert all(contrast(item.foreground(1).color(), base) >= 4.5 for item in said)
+    finally:
+        QApplication.setPalette(before)
 
 
 def test_a_run_that_is_on_disk_has_no_boxes(tree: ReviewTree) -> None:

@@ -56,7 +56,8 @@ def named_parts(
     selection = standing(review, taken)
     named: set[str] = set()
     for path in dict.fromkeys(paths):
-        file = next((file for file in review.files if path in file.paths), None)
+        # A diff names files without their first slash.
+        file = next((file for file in review.files if {path, f"/{path}"} & set(file.paths)), None)
         if file is None:
             raise StoreError(
                 f"The run did not change {path}.",

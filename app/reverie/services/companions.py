@@ -56,6 +56,9 @@ class CompanionFiles:
         mtime_ns = 0 if entry is None else entry.mtime_ns
         text = file_text(companion.label, data, mtime_ns=mtime_ns, cap=None)
         if entry is not None and entry.size > _MOST_BYTES:
+            # The cut may go through a character.
+            cut = text.content[:-1] if text.content.endswith("\ufffd") else text.content
+            text = replace(text, content=cut)
             return replace(text, size=entry.size, read_only=_TOO_LARGE, note=companion.note)
         refusal = None if companion.read_only else self._parts.write_guard.refusal()
         if refusal is not None:

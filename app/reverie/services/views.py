@@ -247,9 +247,10 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class RevertView:
-    """What an undo of a run did; `conflicts` were left as they are."""
+    """What an undo of the run `reverted` did; `conflicts` were left as they are."""
 
     run_id: str
+    reverted: str
     summary: str
     restored: tuple[str, ...]
     conflicts: tuple[str, ...]

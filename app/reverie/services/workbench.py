@@ -323,7 +323,7 @@ class Workbench(Desks):
     def revert(self, run_id: str, part: Parts | None = None) -> RevertView:
         """Undo a run, or a part of it, three-way. Raises `MendableError` when there is nothing to undo."""
         result = self.parts.reverter.revert(run_id, part)
-        return RevertView(result.run_id, result.summary, result.restored, result.conflicts)
+        return RevertView(result.run_id, result.reverted, result.summary, result.restored, result.conflicts)
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
         """A watcher over this home and its runs, not started."""

@@ -51,7 +51,7 @@ class HomeCloser(QObject):
         place = window.picker.place(window.picker.currentIndex())
         if place is not None and place.trouble:
             window.homes.close_place(Path(place.reason))
-            self._show_another("")
+            self._show_again()
             return
         home = place.home if place is not None else window.session.info.id if window.session else ""
         session = window.homes.session(home)
@@ -103,6 +103,18 @@ class HomeCloser(QObject):
             pick_first(window.picker, others[0], "")
         else:
             window.show_no_home()
+
+    def _show_again(self) -> None:
+        """The place that is shown is selected again."""
+        session, picker = self._window.session, self._window.picker
+        if session is None or session.context is None:
+            self._show_another("")
+            return
+        home, context = session.info.id, session.context
+        if context.workspace_id and picker.pick(home, workspace_id=context.workspace_id):
+            return
+        if not context.project_path or not picker.pick_project(home, context.project_path):
+            picker.pick_home(home)
 
     def _show_menu(self, at: QPoint) -> None:
         if self._window.picker.indexAt(at).isValid():

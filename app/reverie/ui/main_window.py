@@ -396,6 +396,7 @@ class MainWindow(WindowDeeds):
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             if self._session is not None:
                 self._session.focused()
+                self.tab.editor.focused()
                 self.late.focused()
         elif event.type() == QEvent.Type.PaletteChange and hasattr(self, "actions_"):
             self._icons.refresh()

@@ -267,6 +267,14 @@ def test_a_very_large_file_is_shown_from_its_beginning_and_never_written(
     assert path.stat().st_size == 5 << 30
 
 
+def test_the_beginning_of_a_very_large_file_ends_with_a_whole_character(
+    parts: HomeParts, project: Path
+) -> None:
+    path = write(project / "CLAUDE.md", "記" * (3 << 20))
+    text = CompanionFiles(parts).read(companion(parts, project, path))
+    assert set(text.content) == {"記"}
+
+
 def test_a_project_that_may_not_be_entered_is_not_said_to_be_gone(parts: HomeParts, project: Path) -> None:
     one = companion(parts, project, write(project / "CLAUDE.md", "Ours.\n"))
     project.parent.chmod(0)

@@ -73,6 +73,12 @@ class EditorControl(QObject):
         if self._session is not None:
             self.buffers.reread(self._session)
 
+    def focused(self) -> None:
+        """The window got the focus: a file that was read-only may be writable by now, which no watcher
+        tells."""
+        if self.pane.file is not None and self.pane.file.read_only:
+            self.read_again()
+
     @Slot()
     def permission_changed(self) -> None:
         """What may be written can be different: read trees and open files again."""

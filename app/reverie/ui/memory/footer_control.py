@@ -192,7 +192,7 @@ class FooterControl(QObject):
     @Slot(str, object)
     def apply(self, run_id: str, selection: Selection) -> None:
         """Carry out what was chosen of a run."""
-        if self._session is not None and not self.jobs.running:
+        if self._session is not None and not self._refused():
             session = self._session_of(run_id)
             self._begin(session)
             self.jobs.apply(session.workbench, run_id, selection)
@@ -201,10 +201,21 @@ class FooterControl(QObject):
     @Slot(str, object)
     def revert(self, run_id: str, part: Parts | None = None) -> None:
         """Undo a run, or a part of it."""
-        if self._session is not None and not self.jobs.running:
+        if self._session is not None and not self._refused():
             session = self._session_of(run_id)
             self._begin(session)
             self.jobs.revert(session.workbench, run_id, part)
+
+    def _refused(self) -> bool:
+        """Whether another run is going on; the reviews that asked are told."""
+        if not self.jobs.running:
+            return False
+        busy = MendableError(
+            self.tr("Another run is going on."), next_step=self.tr("Try again when it has ended.")
+        )
+        for dialog in self._dialogs():
+            dialog.show_failed(busy)
+        return True
 
     def _begin(self, session: HomeSession) -> None:
         self._of, self._run_place = session, self._place

@@ -8,7 +8,7 @@ them is shown here as well as in the footer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
@@ -41,6 +41,14 @@ if TYPE_CHECKING:
 SIDE_BY_SIDE = 560
 
 
+class _Result(NamedTuple):
+    """What came of applying or undoing, to be said when the run it is about is shown next."""
+
+    run_id: str
+    words: str
+    tone: Tone
+
+
 class ReviewPane(QWidget):
     """One run. `revert(run id)` asks for its undo, `take_back(run id, Parts)` for that of a part, `apply(run
     id, Selection)` for what is chosen of a plan."""
@@ -55,7 +63,7 @@ class ReviewPane(QWidget):
         self._run: RunSummary | None = None
         self._read = False
         self._told = False  # what came of applying or undoing is shown
-        self._applied = ("", "")  # a run made of a plan, and what came of that: said once that run is shown
+        self._result: _Result | None = None
         self.choices: Choices | None = None
         self.title = WrapLabel()
         self.facts = WrapLabel()
@@ -128,10 +136,11 @@ class ReviewPane(QWidget):
             self._show_choices(None)
         if run != known:
             self._say_state(run)
-        if run.id == self._applied[0]:
+        result = self._result
+        if result is not None and result.run_id == run.id:
+            self._result = None
             self._told = True
-            self.message.say(self._applied[1])
-            self._applied = ("", "")
+            self.message.say(result.words, tone=result.tone)
 
         def work(_control: JobControl) -> ReviewView:
             return workbench.review(run.id)
@@ -154,12 +163,14 @@ class ReviewPane(QWidget):
         return self._read
 
     def show_conflicts(self, result: RevertView) -> None:
-        """What an undo could not give back."""
+        """What came of an undo of the shown run, and what it could not give back."""
+        if self._run is None or self._run.id != result.reverted:
+            return
         self._told = True
-        if result.conflicts:
-            self.message.say(conflict_words(result), tone="warn")
-        else:
-            self.message.say(visible(result.summary))
+        tone: Tone = "warn" if result.conflicts else "info"
+        said = conflict_words(result) if result.conflicts else visible(result.summary)
+        self.message.say(said, tone=tone)
+        self._result = _Result(result.reverted, said, tone)
 
     def show_applied(self, run: RunView) -> None:
         """What came of applying a choice."""
@@ -167,12 +178,13 @@ class ReviewPane(QWidget):
         tone: Tone = "info" if run.outcome in ("completed", "unchanged") else "warn"
         self.message.say(applied_words(run), tone=tone)
         if run.outcome == "completed":
-            self._applied = (run.run_id, applied_words(run))
+            self._result = _Result(run.run_id, applied_words(run), tone)
         self._say_chosen()
 
     def show_failed(self, error: MendableError) -> None:
         """Applying or undoing did not work; it may be tried again."""
         self.message.say_error(error)
+        self.undo.setEnabled(self._run is not None and can_revert(self._run))
         self._say_chosen()
 
     def _say_state(self, run: RunSummary) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QApplication, QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from reverie.ui import words
 from reverie.ui.shown import as_tooltip, visible
@@ -141,7 +141,8 @@ class ReviewTree(QTreeWidget):
             state = self.tr("stays")
         elif part.file is not None and choices.is_written(part.file, part.hunk):
             state = self.tr("edited")
-        theme = theme_of(self.palette())
+        # The tree's own palette has another window colour, for its boxes: see `CalmSelection`.
+        theme = theme_of(QApplication.palette(self))
         item.setText(1, state)
         item.setToolTip(1, as_tooltip(reason))
         item.setForeground(1, theme.warn_text if reason else theme.dim)

@@ -137,6 +137,10 @@ class MemorySearch(QObject):
             def forget(_nothing: None) -> None:
                 if self._desk is not None:
                     self._desk.remove(home_id)
+                if any(each.info.id == home_id for each in self._sessions):
+                    # Opened again meanwhile: it is looked at as a new one.
+                    self._owed = True
+                    self._update()
                 self._ask()
 
             # After the updates that still have it.
