@@ -50,16 +50,23 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 # Of letters and digits alone are the keys of some providers only, and those are longer: names of fields and
 # the like need no look.
 _LEAST_ALONE = 20
+# What stood beside a secret may look like one by itself once that is gone.
+_MOST_LOOKS = 4
 
 
 def redact(text: str) -> str:
     """`text` with every secret replaced by `[redacted:<kind>]`."""
-    pieces = []
-    position = 0
-    for secret in find_secrets(text):
-        pieces += [text[position : secret.start], f"[redacted:{secret.kind}]"]
-        position = secret.end
-    return "".join([*pieces, text[position:]])
+    for _ in range(_MOST_LOOKS):
+        secrets = find_secrets(text)
+        if not secrets:
+            break
+        pieces = []
+        position = 0
+        for secret in secrets:
+            pieces += [text[position : secret.start], f"[redacted:{secret.kind}]"]
+            position = secret.end
+        text = "".join([*pieces, text[position:]])
+    return text
 
 
 def redacted(value: Any) -> Any:

@@ -319,6 +319,7 @@ _FRAGMENTS = st.one_of(
 
 @given(st.lists(_FRAGMENTS, max_size=14).map("".join))
 @example("passwordpassword;eyJabcdefgh.abcdefgh=passwordhunter2")
+@example(f"password{_JWT}=Bearer password")
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = redact(text)
     assert redact(once) == once
