@@ -202,8 +202,8 @@ MUTATIONS = (
     Mutation(
         "keys and secrets never reach a log or a trace",
         "text/redact.py",
-        "    for secret in find_secrets(text):\n        pieces",
-        "    for secret in ():\n        pieces",
+        "        secrets = find_secrets(text)\n",
+        "        secrets = ()\n",
         ("tests/unit/text/test_redact.py", "tests/unit/agent/test_trace.py"),
     ),
     Mutation(

@@ -47,6 +47,8 @@ from reverie.memory.store_refusals import (
 from reverie.text.counts import some
 
 _ATTEMPTS = 20
+# One byte more than the history keeps of a file: nobody needs to know more of a larger one.
+_MOST_READ = 64 * 1024 * 1024 + 1
 
 
 def sha256_of_text(text: str) -> str:
@@ -232,11 +234,11 @@ class MemoryStore:
             each = MemoryPath(parsed.scope, tuple(rel.split("/")))
             refuse_untouchable(self.home, root, each, "deleted", as_a_whole=True)
         # Seen before the history looks: if it is the same afterwards, it is what the history has.
-        content = files.read(parsed.rel) if entry.kind == "file" else None
+        content = files.read(parsed.rel, limit=_MOST_READ) if entry.kind == "file" else None
         self._effects.will_change(root, parsed.rel)
         self._effects.will_delete(root, parsed.rel)
         for rel in below:
-            self.home.check_content(root, rel, files.read(rel), None)
+            self.home.check_content(root, rel, files.read(rel, limit=_MOST_READ), None)
             self._effects.replacing(root, rel, None)
 
         def unchanged(taken: list[Entry], taken_content: bytes | None) -> None:
@@ -279,7 +281,7 @@ class MemoryStore:
                 refuse_untouchable(
                     self.home, root, MemoryPath(source.scope, tuple(rel.split("/"))), "renamed"
                 )
-            contents = {rel: files.read(rel) for rel in below}
+            contents = {rel: files.read(rel, limit=_MOST_READ) for rel in below}
             for rel, data in contents.items():
                 self.home.check_content(root, target.rel + rel[len(source.rel) :], None, data)
                 self.home.check_content(root, rel, data, None)

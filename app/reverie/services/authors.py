@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from reverie.files.directory import Directory
 from reverie.homes.scopes import ScopeContext
 from reverie.memory.companion_places import companion_place
+from reverie.memory.history_scan import LARGEST_BYTES
 from reverie.memory.sharing import AGENT
 from reverie.memory.store import sha256_of_bytes
 
@@ -41,8 +42,10 @@ def author_of(
 
 
 def _bytes_of(file: Path) -> bytes | None:
+    """None where it cannot be read, or is more than the history keeps: no transcript tells of that."""
     try:
         with Directory.open(file.parent) as directory:
-            return directory.read(file.name)
+            content = directory.read(file.name, limit=LARGEST_BYTES + 1)
     except OSError:
         return None
+    return content if len(content) <= LARGEST_BYTES else None

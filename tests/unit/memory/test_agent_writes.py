@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from helpers.benches import NOW, Time, sample_parts, workspace
+from reverie.errors import StoreError
 from reverie.memory.store import sha256_of_bytes
 from reverie.services.authors import author_of
 from reverie.services.hand_edits import HandEdits
@@ -216,6 +218,23 @@ def test_the_author_is_told_before_a_snapshot_was_made(parts: HomeParts) -> None
     parts.snapshots.observe(source="test")
     assert author_of(parts, context, where, sha256 or "") == "agent"
     assert author_of(parts, context, where, "0" * 64) == ""
+
+
+def test_a_huge_file_is_not_read_whole_for_its_author_a_rename_or_a_refused_delete(parts: HomeParts) -> None:
+    place = put(parts, "huge.md", "x\n")
+    os.truncate(place, 5 << 30)
+    context, edits = workspace(parts, ACME), HandEdits(parts)
+    tracemalloc.start()
+    try:
+        assert author_of(parts, context, "/memories/global/huge.md", "0" * 64) == ""
+        edits.rename(context, "/memories/global/huge.md", "/memories/global/other.md")
+        with pytest.raises(StoreError, match="too large for the history"):
+            edits.delete(context, "/memories/global/other.md")
+        _now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 28
+    assert place.with_name("other.md").stat().st_size == 5 << 30
 
 
 def test_a_persons_save_of_the_same_bytes_stays_the_persons(parts: HomeParts) -> None:
