@@ -15,7 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from helpers.benches import NOW, contents
-from helpers.fault_room import NOTE, Case, NotHereError, Room
+from helpers.fault_room import ACME, NOTE, Case, NotHereError, Room
 from reverie.clock import DAY_MS, HOUR_MS
 
 YEAR_MS = 365 * DAY_MS
@@ -169,6 +169,9 @@ def two_versions(room: Room) -> None:
     ):
         code, _answer = room.run(*words)
         room.check(code == 0 or words[0] == "doctor", f"{words[0]} ended with {code}")
+    edits, context = room.edits()
+    room.refused("a pin in a home of a version that is not known", lambda: edits.pin(context, [NOTE], True))
+    room.run("doctor", "--fix", "known-layout", "--workspace", ACME)  # 1: other checks find something
     edits, context = room.edits()
     edits.pin(context, [NOTE], True)
     room.expect(0, "revert", run)

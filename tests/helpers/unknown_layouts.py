@@ -6,6 +6,7 @@ evidence that has to be told; `HARMLESS` are changes that must not.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -126,9 +127,8 @@ def _only_database(root: Path) -> None:
     memory = root / "memory"
     os.rename(memory, root / "memory-before")  # noqa: PTH104
     memory.mkdir()
-    sqlite3.connect(memory / "memory.db").executescript(
-        "CREATE TABLE metadata (key TEXT, value TEXT); INSERT INTO metadata VALUES ('schema_version', '1');"
-    )
+    with contextlib.closing(sqlite3.connect(memory / "memory.db")) as database:
+        database.executescript(f"{_META}; INSERT INTO metadata VALUES ('schema_version', '1');")
 
 
 _META = "CREATE TABLE metadata (key TEXT, value TEXT)"

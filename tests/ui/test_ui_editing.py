@@ -266,7 +266,8 @@ def test_a_delete_by_hand_closes_the_open_file_and_asks_nothing(
     driver.until(lambda: driver.tab.model.file_at(opened) is not None)
     if rows[0] == PATH:
         driver.until(lambda: driver.pane.file is not None)
-    assert driver.open(opened).buffer.banner == ""
+    file = driver.open(opened)
+    driver.until(lambda: file.buffer.banner == "")
 
 
 def test_a_delete_by_hand_keeps_unsaved_text(driver: Driver) -> None:

@@ -11,7 +11,7 @@ Failure: an unreadable sidecar reads as "nothing known, and why" (`problems`); s
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -21,9 +21,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from reverie.clock import Clock
+from reverie.errors import MendableError
 from reverie.files.sidecar import Sidecar
 from reverie.homes.scopes import ScopeContext
-from reverie.memory.write_guard import ReadOnlyStore
+
+_log = logging.getLogger("reverie.dream")
 
 Trigger = Literal["compaction", "launch", "archive", "manual"]
 OpCommand = Literal["create", "str_replace", "insert", "delete", "rename"]
@@ -267,7 +269,7 @@ class CoverageLog:
     def __init__(
         self, path: Path, *, lock_dir: Path, clock: Clock, require: Callable[[], None] = lambda: None
     ) -> None:
-        """`require` raises `ReadOnlyStore` while the sidecar must not be written."""
+        """`require` raises a `MendableError` while the sidecar must not be written."""
         rejected = path.with_name(path.name + ".rejected.json")
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=require)
         self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=require)
@@ -290,16 +292,18 @@ class CoverageLog:
 
     def look_again(self, wait: Callable[[float], object] = time.sleep) -> None:
         """Save again what the agent overwrote: it writes what it read some milliseconds before. A second
-        after each save that is over; `wait` waits so many seconds. A record that is newer stays."""
+        after each save that is over; `wait` waits so many seconds. A record that is newer stays. Raises
+        nothing: the run is over, its own record has it all, and what cannot be looked at by now is logged."""
         saved, self._saved = self._saved, []
         for each in saved:
             left = each.at + _SETTLED_S - time.monotonic()
             if left > 0:
                 wait(left)
-            if self._is_lost(each):
-                # A store that became read-only meanwhile is left alone; the run's own record has it all.
-                with contextlib.suppress(ReadOnlyStore):
+            try:
+                if self._is_lost(each):
                     self.change(each.into)
+            except MendableError as error:
+                _log.info("the coverage record could not be checked: %s", error)
 
     def _is_lost(self, saved: _Saved) -> bool:
         now = read_coverage(self._sidecar.read().data)

@@ -12,7 +12,6 @@ Failure: `MendableError` for what a person can mend; anything else is a bug and 
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
     from reverie.services.planned_changes import ChangeKind
     from reverie.services.timeline_views import RestorePlan
     from reverie.settings import Settings
-
-_log = logging.getLogger("reverie.workbench")
 
 
 class Workbench(Desks):
@@ -277,16 +274,9 @@ class Workbench(Desks):
             cancel=cancel,
             progress=progress,
         )
-        threading.Thread(target=self._look_again, name="reverie-coverage", daemon=True).start()
+        again = self.parts.coverage.look_again
+        threading.Thread(target=again, name="reverie-coverage", daemon=True).start()
         return run_view(result)
-
-    def _look_again(self) -> None:
-        from reverie.errors import MendableError
-
-        try:
-            self.parts.coverage.look_again()
-        except MendableError as error:
-            _log.info("the coverage record could not be checked: %s", error)
 
     def settings(self) -> Settings:
         """The settings as the file has them now."""

@@ -53,6 +53,16 @@ def test_status_of_the_sample_home_is_what_its_sidecar_says(sidecar: Path) -> No
     assert status.project_available
 
 
+def test_a_home_that_is_gone_by_then_makes_no_failure_of_a_run_that_is_over(tmp_path: Path) -> None:
+    path = tmp_path / "home" / "coverage.json"
+    path.parent.mkdir()
+    coverage = log(path)
+    coverage.save(a_record(5), workspace_id="w", project_path="/p")
+    path.parent.rename(tmp_path / "away")
+    coverage.look_again(lambda _seconds: None)
+    assert not path.parent.exists()
+
+
 def test_a_record_that_the_agent_overwrote_in_the_same_instant_is_saved_again(tmp_path: Path) -> None:
     path = tmp_path / "coverage.json"
     path.write_text(json.dumps({"workspaces": {"old": a_record(1)}, "projects": {}}))
