@@ -210,29 +210,33 @@ class ModelServer:
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        tasks: set[asyncio.Task[None]] = set()
+        tasks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
-        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                await self._talk(reader, writer)
+
+        def leave(task: asyncio.Task[None]) -> None:
+            tasks.pop(task).transport.abort()
+
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self.connections += 1
-            task = asyncio.current_task()
-            assert task is not None
-            tasks.add(task)
-            try:
-                with contextlib.suppress(
-                    ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError
-                ):
-                    await self._talk(reader, writer)
-            finally:
-                tasks.discard(task)
-                writer.transport.abort()
+            # Also a talk that is cancelled before it begins is hung up on.
+            task = self._loop.create_task(talk(reader, writer))
+            tasks[task] = writer
+            task.add_done_callback(leave)
 
         server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 20, ssl=self._tls)
         self._port = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stop.wait()
-        server.close()
-        # Who has just been let in gets as far as having something to clean up; then everyone leaves.
+        # Nobody else comes in; who has just been let in gets as far as having something to clean up, for
+        # which the server must still be open; then everyone leaves.
+        for listening in server.sockets:
+            with contextlib.suppress(NotImplementedError):
+                self._loop.remove_reader(listening.fileno())
         await _turns(10)
+        server.close()
         for task in list(tasks):
             task.cancel()
         if tasks:
