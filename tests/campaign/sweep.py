@@ -1,6 +1,6 @@
 """Each changing system call of save, delete, rename, consolidation, undo and the trash fails once with each
-error number, and a kill comes before it once, as an ordinary user. About a quarter of an hour on two
-processors."""
+error number, and a kill comes before it once, as an ordinary user. The longest part of the
+campaign."""
 
 from __future__ import annotations
 

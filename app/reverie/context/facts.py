@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from reverie.context.claude_recorded import NOTHING, SessionRecord, read_record
 from reverie.context.marks import marks_of
 from reverie.failures.lessons import SWITCH, Retrieved, is_on, retrieve
+from reverie.files.regular import read_regular
 from reverie.files.there import is_file, is_link
 from reverie.homes.base import Home
 from reverie.homes.claude import ClaudeHome
@@ -26,7 +27,6 @@ from reverie.homes.codex import CodexHome
 from reverie.homes.codex_prompt import SUMMARY, PromptSettings, prompt_settings
 from reverie.homes.listing import Companion, Loading
 from reverie.homes.loki import LokiHome
-from reverie.homes.reading import read_regular
 from reverie.homes.scopes import Caps, Scope, ScopeContext
 from reverie.homes.unopened import never_opened
 from reverie.memory.hotset import BUDGETS, Candidate, ranked

@@ -19,8 +19,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from reverie.files.regular import read_regular
 from reverie.files.there import is_directory, is_file, is_there
-from reverie.homes.reading import read_regular
 
 HEADING = "PAST FAILURES TO AVOID:"
 MOST_SCANNED = 2000

@@ -31,10 +31,10 @@ from reverie.files.atomic import replace_file
 from reverie.files.beside_lock import lock_beside
 from reverie.files.containment import EscapesRoot, opened_below
 from reverie.files.directory import Directory, SwappedError
+from reverie.files.regular import read_regular
 from reverie.files.there import is_directory
 from reverie.homes.loki_names import STORE, memory_elsewhere, memory_root, safe_name
 from reverie.homes.loki_records import LATEST_MS, read_object
-from reverie.homes.reading import read_regular
 
 AGENT = "reverie"
 _GOAL_CHARS = 500

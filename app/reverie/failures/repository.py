@@ -9,7 +9,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from reverie.homes.reading import read_regular
+from reverie.files.regular import read_regular
 
 _LARGEST = 1 << 20
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')

@@ -47,12 +47,10 @@ def remove_entry(directory: Directory, name: str, look: Look | None) -> None:
         directory.rename_new(at, directory, hidden)
         at = hidden
         directory.sync()
-    except BaseException as error:
+    except BaseException:
         _give_back(directory, at, directory, name)
         with contextlib.suppress(OSError):  # what led here matters more
             directory.sync()
-        if isinstance(error, RecursionError):
-            raise OSError(errno.ENAMETOOLONG, "The folders in it are nested too deeply", name) from error
         raise
     checkpoint("hide")
     try:

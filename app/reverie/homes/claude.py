@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from reverie.clock import DAY_MS
 from reverie.errors import MendableError
+from reverie.files.there import is_directory
 from reverie.homes.agents import AgentLock, Essence, NotesPlace, RootChange, StatusLine
 from reverie.homes.claude_companions import companions
 from reverie.homes.claude_essence import essence
@@ -46,7 +47,7 @@ from reverie.homes.listing import (
     Workspace,
 )
 from reverie.homes.plain import PlainHome
-from reverie.homes.reading import directory_names, is_directory
+from reverie.homes.reading import directory_names
 from reverie.homes.scopes import (
     Caps,
     FileRole,

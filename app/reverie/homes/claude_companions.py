@@ -22,13 +22,13 @@ from pathlib import Path
 
 from reverie.files.descent import walk_paths
 from reverie.files.real_path import real_path
-from reverie.files.there import is_link
+from reverie.files.regular import read_regular
+from reverie.files.there import is_directory, is_file, is_link
 from reverie.homes.claude_places import Machine, nested_worktree
 from reverie.homes.claude_settings import excluded_patterns
 from reverie.homes.claude_text import imports_in as imports_in
 from reverie.homes.claude_text import is_limited, loaded_text, may_be_imported
 from reverie.homes.listing import Companion, Loading
-from reverie.homes.reading import is_directory, is_file, read_regular
 from reverie.homes.scopes import Scope
 from reverie.homes.unopened import CREDENTIAL, UNAPPROVED, may_be_named, never_opened
 

@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from reverie.homes.reading import entries_in, is_directory, is_file
+from reverie.files.there import is_directory, is_file
+from reverie.homes.reading import entries_in
 
 KIND = "claude"
 SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

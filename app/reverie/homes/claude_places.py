@@ -23,8 +23,9 @@ from pathlib import Path
 from reverie.errors import MendableError
 from reverie.files.atomic import atomic_write
 from reverie.files.real_path import real_path
-from reverie.files.there import is_file
-from reverie.homes.reading import is_directory, read_json, read_regular
+from reverie.files.regular import read_regular
+from reverie.files.there import is_directory, is_file
+from reverie.homes.reading import read_json
 
 _POINTER_BYTES = 16 << 10
 _CACHE_BYTES = 4 << 20

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from reverie.files.there import is_directory, is_file
 from reverie.homes.claude_names import DIRECTORY
 from reverie.homes.claude_projects import NOTES, Listed, Session, listed
-from reverie.homes.reading import directory_names, is_directory, is_file
+from reverie.homes.reading import directory_names
 
 
 class ClaudeSessions:

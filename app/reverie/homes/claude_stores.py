@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reverie.errors import Unavailable
+from reverie.files.there import is_directory
 from reverie.homes.claude_names import (
     DIRECTORY,
     LONGEST,
@@ -24,7 +25,7 @@ from reverie.homes.claude_names import (
 from reverie.homes.claude_places import Checkouts, Machine
 from reverie.homes.claude_projects import NOTES, Known
 from reverie.homes.claude_settings import MemorySettings, memory_base, memory_settings
-from reverie.homes.reading import directory_names, is_directory
+from reverie.homes.reading import directory_names
 from reverie.homes.scopes import ProjectGap, Scope, ScopeRoot, ScopeUnavailable
 
 _NOTES = "For session notes; Claude Code of today does not read them."

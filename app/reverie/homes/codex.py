@@ -23,7 +23,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from reverie.errors import StoreError, Unavailable
-from reverie.files.regular import open_regular
+from reverie.files.regular import open_regular, read_regular
+from reverie.files.there import is_directory, is_file
 from reverie.homes import codex_store
 from reverie.homes.agents import AgentCheck, AgentJob, DreamWishes, ModelService, StatusLine, WriteLock
 from reverie.homes.codex_database import database_places
@@ -48,7 +49,7 @@ from reverie.homes.known_layouts import (
 )
 from reverie.homes.listing import Companion, HomeContents, Project, Source, WatchedPlace
 from reverie.homes.plain import PlainHome, no_workspace
-from reverie.homes.reading import directory_names, file_names, is_directory, is_file, read_regular
+from reverie.homes.reading import directory_names, file_names
 from reverie.homes.scopes import (
     Caps,
     FileRole,

@@ -13,10 +13,11 @@ import re
 import tomllib
 from pathlib import Path
 
+from reverie.files.regular import read_regular
 from reverie.homes.codex_names import MEMORY_DATABASES, STATE_DATABASES
 from reverie.homes.database_copy import Database, stamp
 from reverie.homes.database_copy import Row as Row
-from reverie.homes.reading import file_names, read_regular
+from reverie.homes.reading import file_names
 
 _CONFIG_BYTES = 4 << 20
 _OTHERWISE = "; the rollouts are read all the same"

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from reverie.clock import DAY_MS, HOUR_MS
+from reverie.files.there import is_directory, is_file
 from reverie.homes import codex_store
 from reverie.homes.agents import AgentCheck, AgentJob
 from reverie.homes.codex_jobs import MemoryBooks
 from reverie.homes.codex_threads import Thread
-from reverie.homes.reading import is_directory, is_file
 from reverie.text.counts import some
 
 IDLE_HOURS = 6

@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from reverie.files.regular import read_regular
 from reverie.homes.agents import ModelService
-from reverie.homes.reading import read_regular
 
 _CONFIG_BYTES = 4 << 20
 _USUAL_PROVIDER = "openai"

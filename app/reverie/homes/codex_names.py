@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from reverie.files.real_path import real_path
-from reverie.files.there import is_there
-from reverie.homes.reading import directory_names, is_directory, is_file
+from reverie.files.there import is_directory, is_file, is_there
+from reverie.homes.reading import directory_names
 
 KIND = "codex"
 BUCKET = re.compile(r"[0-9a-f]{64}|[0-9a-f]{16}")

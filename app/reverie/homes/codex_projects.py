@@ -16,11 +16,11 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
-from reverie.files.regular import open_regular
+from reverie.files.regular import open_regular, read_regular
 from reverie.homes.codex_names import normalised_cwd
 from reverie.homes.codex_store import HANDBOOK, SUMMARY, file_rule
 from reverie.homes.listing import Companion
-from reverie.homes.reading import file_names, read_regular
+from reverie.homes.reading import file_names
 from reverie.homes.scopes import Scope
 from reverie.text.headings import first_heading
 

@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reverie.files.regular import read_regular
+from reverie.files.there import is_directory, is_file
 from reverie.homes.codex_store import DIRECTORIES, Version, version_in_use
 from reverie.homes.listing import Companion
-from reverie.homes.reading import entries_in, is_directory, is_file, read_regular
+from reverie.homes.reading import entries_in
 from reverie.homes.scopes import Scope
 
 SUMMARY = "memory_summary.md"

@@ -23,8 +23,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reverie.errors import StoreError
+from reverie.files.regular import read_regular
+from reverie.files.there import is_directory
 from reverie.homes.codex_names import MEMORY_DATABASES
-from reverie.homes.reading import file_names, is_directory, read_regular
+from reverie.homes.reading import file_names
 from reverie.homes.scopes import EDITABLE, FileRole, FileRule
 
 Version = Literal["v1", "v2"]

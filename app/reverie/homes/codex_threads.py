@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import Unavailable
+from reverie.files.regular import read_regular
+from reverie.files.there import is_file
 from reverie.homes.codex_database import Row, state_database
 from reverie.homes.database_copy import Database
 from reverie.homes.listing import Source
-from reverie.homes.reading import is_file, read_regular
 from reverie.transcripts.codex import Finder, rollout_id_of, thread_id_of
 
 _INDEX_BYTES = 64 << 20

@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import MendableError
-from reverie.files.regular import open_regular
-from reverie.files.there import is_there
-from reverie.homes.reading import entries_in, file_names, is_directory, is_file, read_json, read_regular
+from reverie.files.regular import open_regular, read_regular
+from reverie.files.there import is_directory, is_file, is_there
+from reverie.homes.reading import entries_in, file_names, read_json
 from reverie.homes.scopes import Refusal
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reverie.files.there import is_directory, is_file
 from reverie.homes.agents import Essence, RootChange, StatusLine
 from reverie.homes.known_layouts import loki_database, loki_root, refusals
 from reverie.homes.listing import HomeContents, Project, Source, WatchedPlace
@@ -25,7 +26,7 @@ from reverie.homes.loki_records import moment, read_object, text_of
 from reverie.homes.loki_shelf import AntiPatternRecords, essence, followed
 from reverie.homes.loki_text import rendered
 from reverie.homes.plain import PlainHome
-from reverie.homes.reading import directory_names, is_directory, is_file
+from reverie.homes.reading import directory_names
 from reverie.homes.records import Records
 from reverie.homes.scopes import (
     EDITABLE,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from reverie.homes.reading import read_regular
+from reverie.files.regular import read_regular
 
 KIND = "loki"
 STORE = ".loki"

@@ -18,8 +18,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from reverie.files.regular import read_regular
 from reverie.homes.loki_names import DATE
-from reverie.homes.reading import read_regular
 
 LARGEST = 32 << 20
 """Bytes; more is no record."""

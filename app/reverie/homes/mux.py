@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import Unavailable, mendable_from_os
+from reverie.files.regular import read_regular
+from reverie.files.there import is_directory, is_file
 from reverie.homes.known_layouts import mux_home
 from reverie.homes.listing import (
     Companion,
@@ -40,12 +42,7 @@ from reverie.homes.mux_names import (
 )
 from reverie.homes.mux_stores import MuxStores, owners_of
 from reverie.homes.plain import PlainHome
-from reverie.homes.reading import (
-    is_directory,
-    is_file,
-    read_json,
-    read_regular,
-)
+from reverie.homes.reading import read_json
 from reverie.homes.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 
 if TYPE_CHECKING:

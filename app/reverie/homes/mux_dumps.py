@@ -9,10 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reverie.files.there import is_directory
 from reverie.homes.listing import WatchedPlace
 from reverie.homes.mux_names import is_plain_component
 from reverie.homes.mux_writer import AGENT
-from reverie.homes.reading import directory_names, is_directory
+from reverie.homes.reading import directory_names
 
 if TYPE_CHECKING:
     from reverie.homes.agents import DumpPlaces

@@ -11,8 +11,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from reverie.files.regular import read_regular
+from reverie.files.there import is_directory, is_file
 from reverie.homes.mux_names import js_trim
-from reverie.homes.reading import is_directory, is_file, read_json, read_regular
+from reverie.homes.reading import read_json
 
 CONFIG = "config.json"
 ACTIVITY = "extensionMetadata.json"

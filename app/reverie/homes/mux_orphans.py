@@ -16,11 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reverie.files.there import is_directory
 from reverie.homes.listing import HomeContents, LostStore, Orphan
 from reverie.homes.mux_dumps import dump_places
 from reverie.homes.mux_location import CONFIG_BYTES, COVERAGE, USAGE
 from reverie.homes.mux_names import base_name, project_dir_name
-from reverie.homes.reading import directory_names, file_names, is_directory, read_json
+from reverie.homes.reading import directory_names, file_names, read_json
 from reverie.homes.scopes import ProjectGap, Scope, ScopeContext, ScopeRoot
 
 _KEY_PREFIX = "project:"

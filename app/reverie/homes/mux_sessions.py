@@ -11,9 +11,9 @@ import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from reverie.files.there import is_directory
 from reverie.homes.listing import HomeContents, SessionPlace, Source
 from reverie.homes.mux_names import is_plain_component
-from reverie.homes.reading import is_directory
 from reverie.transcripts.mux import FILES
 
 # A watch each; a home with more live workspaces than this is in use in the newest of them.

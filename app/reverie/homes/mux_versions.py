@@ -17,9 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reverie.files.there import is_directory, is_file
 from reverie.homes.mux_location import CONFIG, CONFIG_BYTES, COVERAGE, USAGE
 from reverie.homes.mux_writer import AGENT, INTERVAL
-from reverie.homes.reading import is_directory, is_file, read_json
+from reverie.homes.reading import read_json
 
 if TYPE_CHECKING:
     from reverie.homes.agents import MemoryKinds

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.errors import Unavailable
+from reverie.files.there import is_directory
 from reverie.homes.listing import TitlesRead
-from reverie.homes.reading import is_directory
 from reverie.homes.scopes import (
     EDITABLE,
     FileRole,

@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from reverie.files.regular import read_regular as read_regular
-from reverie.files.there import is_directory as is_directory
-from reverie.files.there import is_file as is_file
+from reverie.files.regular import read_regular
 
 
 def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:

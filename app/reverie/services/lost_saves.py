@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.errors import MendableError
-from reverie.homes.reading import read_regular
+from reverie.files.regular import read_regular
 from reverie.homes.scopes import ScopeContext, ScopeRoot
 from reverie.memory.paths import memory_path
 

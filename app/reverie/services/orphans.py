@@ -18,8 +18,8 @@ from pathlib import Path
 
 from reverie.errors import Conflict, MendableError, StoreError, Unavailable
 from reverie.files.rooted import Entry, RootedDirectory
+from reverie.files.there import is_directory
 from reverie.homes.listing import LostStore, Project
-from reverie.homes.reading import is_directory
 from reverie.homes.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.memory.line_union import lost_lines, text_of, union
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem

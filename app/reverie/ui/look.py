@@ -16,7 +16,7 @@ from PySide6.QtCore import QLibraryInfo, QLocale, QObject, QTranslator, Slot
 from PySide6.QtGui import QFont, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from reverie.homes.reading import read_regular
+from reverie.files.regular import read_regular
 from reverie.resources import resource
 from reverie.ui.theme import dark_palette
 from reverie.ui.window_wishes import Window

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reverie.homes.reading import directory_names, file_names, read_json, read_regular
+from reverie.files.regular import read_regular
+from reverie.homes.reading import directory_names, file_names, read_json
 
 
 def test_a_file_up_to_the_limit_is_read_and_a_larger_one_refused(tmp_path: Path) -> None:
