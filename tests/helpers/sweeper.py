@@ -144,17 +144,25 @@ class Sweeper:
 
 
 def sweep(directory: Path, names: Sequence[str], choose: Choice, *, processes: int = 1) -> Tally:
-    """Let the chosen faults of these operations happen. Raises `CannotSweepError`."""
-    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    """Let the chosen faults of these operations happen. An operation is shared out among the processes, which
+    mostly wait: for the disk, and for what an agent may do after a run. Raises `CannotSweepError`."""
+    waiting: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
     for name in names:
-        waiting.put(name)
-    tally, errors = Tally(), list[Exception]()
+        for part in range(processes):
+            waiting.put((name, part))
+    tally, errors, one_at_a_time = Tally(), list[Exception](), threading.Lock()
 
     def work(place: Path) -> None:
         try:
             with Sweeper(place) as sweeper:
-                while not waiting.empty():
-                    _one(sweeper, waiting.get_nowait(), choose, tally)
+                while not errors:
+                    name, part = waiting.get_nowait()
+                    calls = [Seen(**seen) for seen in sweeper.ask(name=name)["calls"]]
+                    tally.calls[name] = len(calls)
+                    for job in choose(name, calls)[part::processes]:
+                        case = Case(**sweeper.ask(**asdict(job)))
+                        with one_at_a_time:
+                            tally.add(case)
         except queue.Empty:
             return
         except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
@@ -168,10 +176,3 @@ def sweep(directory: Path, names: Sequence[str], choose: Choice, *, processes: i
     if errors:
         raise errors[0]
     return tally
-
-
-def _one(sweeper: Sweeper, name: str, choose: Choice, tally: Tally) -> None:
-    calls = [Seen(**seen) for seen in sweeper.ask(name=name)["calls"]]
-    tally.calls[name] = len(calls)
-    for job in choose(name, calls):
-        tally.add(Case(**sweeper.ask(**asdict(job))))
