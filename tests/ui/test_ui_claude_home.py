@@ -3,6 +3,7 @@ loaded."""
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from ui_windows import Driver, Windows
 
 from helpers.audit import problems
 from helpers.samples import copy_sample, snapshot
+from reverie.services.views import HomeInfo
 from reverie.ui.picker import Place
 
 
@@ -30,6 +32,28 @@ def rows(driver: Driver) -> dict[str, list[Place]]:
         elif place is not None and place.kind == "workspace":
             found.setdefault(project, []).append(place)
     return found
+
+
+def test_titles_are_shown_however_often_the_list_changes_while_they_are_read(
+    windows: Windows, claude: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.begin(claude, "", watching=False)
+    driver.until(lambda: driver.window.session is not None)
+    session, learned, asked = driver.session, threading.Event(), threading.Event()
+    learn = session.workbench.learn_titles
+
+    def learn_and_wait(most: int, _project: str | None) -> tuple[bool, HomeInfo | None]:
+        found = learn(most, None)
+        learned.set()
+        assert asked.wait(30)
+        return found
+
+    monkeypatch.setattr(session.workbench, "learn_titles", learn_and_wait)
+    driver.until(learned.is_set)
+    session._read_titles("")
+    asked.set()
+    driver.settle()
+    driver.until(lambda: min(len(each.title) for one in rows(driver).values() for each in one) > 8)
 
 
 def test_sessions_have_titles_and_times_a_conversation_and_what_they_loaded(

@@ -109,6 +109,9 @@ class HomeSession(QObject):
         self._refreshing = False
         self._unread = False
         self._titled: str | None = None
+        self._reading_titles = False
+        self._titles_wanted = ""
+        self._titles_left = 0
         self._marks_stale = False
         self._closed = False
         self.bridge = WatchBridge(opened.info.id, self)
@@ -309,27 +312,40 @@ class HomeSession(QObject):
         project = (self.context.project_path if self.context is not None else None) or ""
         if found.info is not None or self._titled != project:
             self._titled = project
-            self._read_titles(project, _MOST_TITLES)
+            self._read_titles(project)
 
-    def _read_titles(self, project: str, left: int) -> None:
-        """Titles that the list of workspaces does not hold are read in small jobs, newest first."""
-        workbench = self.workbench
+    def _read_titles(self, project: str) -> None:
+        """Titles that the list of workspaces does not hold are read in small jobs, newest first, those of
+        `project` before all others. A job that has begun is never superseded: what it learned is not told
+        again by the next one, so its answer would be lost."""
+        self._titles_wanted, self._titles_left = project, _MOST_TITLES
+        if not self._reading_titles:
+            self._read_some_titles()
+
+    def _read_some_titles(self) -> None:
+        workbench, project = self.workbench, self._titles_wanted
+        self._reading_titles = True
+        self._titles_left -= _TITLES_AT_ONCE
 
         def work(_control: JobControl) -> tuple[bool, HomeInfo | None]:
             return workbench.learn_titles(_TITLES_AT_ONCE, project)
 
         def done(found: tuple[bool, HomeInfo | None]) -> None:
+            self._reading_titles = False
             any_read, info = found
-            if self._closed or not any_read:
+            if self._closed:
                 return
             if info is not None and info != self.info:
                 self.info = info
                 self.info_changed.emit(info)
-            if left > _TITLES_AT_ONCE:
-                self._read_titles(project, left - _TITLES_AT_ONCE)
+            if (any_read or project != self._titles_wanted) and self._titles_left > 0:
+                self._read_some_titles()
 
-        group = f"titles {self.info.id}"
-        self.lanes.scan.submit("read titles", work, done=done, failed=self._on_aside_failed, group=group)
+        self.lanes.scan.submit("read titles", work, done=done, failed=self._on_no_titles)
+
+    def _on_no_titles(self, error: MendableError) -> None:
+        self._reading_titles = False
+        self._on_aside_failed(error)
 
     def _on_refresh_failed(self, error: MendableError) -> None:
         self._refreshing = False

@@ -182,9 +182,14 @@ class TranscriptsTab(TabPage):
             "read titles",
             work,
             done=partial(self._on_titles, session),
-            failed=self._on_failed,
+            failed=self._on_no_titles,
             group="titles",
         )
+
+    def _on_no_titles(self, error: MendableError) -> None:
+        # The next reading of the list tries again.
+        self._titling = False
+        self._on_failed(error)
 
     def _on_titles(self, session: HomeSession, told: Mapping[str, Source]) -> None:
         self._titling = False
