@@ -11,13 +11,15 @@ from pytestqt.qtbot import QtBot
 from ui_windows import LIMIT_MS, Windows
 
 from helpers.samples import copy_sample
+from reverie.helper import process
 from reverie.ui import jobs
 
 # Five seconds, pytest-qt's own patience, are soon over on a busy machine; only a failing test waits for more.
 for _wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals):
     _wait.__kwdefaults__["timeout"] = LIMIT_MS
-# So are the two seconds that a closing window gives its threads.
+# So are the two seconds that a closing window gives its threads, and its helper.
 jobs.STOP_LIMIT_MS = LIMIT_MS
+process.STOP_S = LIMIT_MS / 1000
 
 
 @pytest.fixture

@@ -189,7 +189,7 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     assert index.read_text().endswith("\n- [unlisted](unlisted.md) — what nobody lists\n")
     driver.until(lambda: "added" in driver.tab.undo_bar.text)
     driver.window.actions_["memory.undo"].trigger()
-    driver.until(lambda: findings(driver) == ["unlisted"])
+    driver.until(lambda: findings(driver) == ["unlisted"] and "nobody lists" not in text.toPlainText())
 
     # Unsaved text: mends wait, and the cut is drawn as one types.
     text.moveCursor(QTextCursor.MoveOperation.End)
