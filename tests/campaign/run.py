@@ -103,6 +103,17 @@ def tour(_directory: Path) -> tuple[list[str], bool]:
     return [*told, *more], kept and clean
 
 
+def late(_directory: Path) -> tuple[list[str], bool]:
+    """The tests of the window twice, with a watcher and jobs that are late."""
+    told, kept = list[str](), True
+    for seed in ("1", "2"):
+        environment = {"REVERIE_LATE_SEED": seed, "PYTHONPATH": str(Path(__file__).parent.parent)}
+        options = ("-n3", "-p", "helpers.late_views")
+        more, good = _in_full("tests/ui", f"late by chance, seed {seed}", *options, **environment)
+        told, kept = [*told, *more], kept and good
+    return told, kept
+
+
 def claude(directory: Path) -> tuple[list[str], bool]:
     """500 projects with 5,000 sessions, 3 GB of transcripts; the list reads the heads of a bounded few."""
     seen = look_at_many(ClaudeHomeMaker(directory), projects=500, sessions=10, size=600_000)
@@ -114,12 +125,12 @@ def claude(directory: Path) -> tuple[list[str], bool]:
     return told, seen.workspaces == 5_000 and len(opened) == len(set(opened)) <= 500 * 5
 
 
-def _in_full(tests: str, counts: str) -> tuple[list[str], bool]:
-    """Tests that make their full counts in a campaign."""
+def _in_full(tests: str, counts: str, *options: str, **environment: str) -> tuple[list[str], bool]:
+    """Tests that make their full counts in a campaign. With an environment of their own: that one instead."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", tests],
+        [sys.executable, "-m", "pytest", "-q", *options, tests],
         cwd=Path(__file__).parent.parent.parent,
-        env={**os.environ, "REVERIE_TEST_PROFILE": "campaign"},
+        env={**os.environ, **(environment or {"REVERIE_TEST_PROFILE": "campaign"})},
         capture_output=True,
         text=True,
         check=False,
@@ -214,6 +225,7 @@ PARTS: dict[str, Part] = {
     "notes": notes,
     "claude": claude,
     "tour": tour,
+    "late": late,
     "extraction": extraction,
     "packages": packages,
     "user": whole_suite.run_user,

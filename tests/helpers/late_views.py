@@ -1,0 +1,48 @@
+"""A slow machine, made on purpose: the watcher delivers late, and jobs begin and end late.
+
+A pytest plugin for the tests of the window (`-p helpers.late_views`). A test that looks at a view without
+waiting for it passes on a quick machine and fails here. How late each time is chosen by `REVERIE_LATE_SEED`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from reverie.files.watch import Changes
+from reverie.ui.bridge import WatchBridge
+from reverie.ui.jobs import JobControl, Lane
+
+EVENTS_S = 2.0
+"""A delivery comes at most so late."""
+JOBS_S = 0.3
+"""A job begins at most so late, and its answer comes at most so late."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Patch the two places where a window gets everything from."""
+    dice = random.Random(os.environ.get("REVERIE_LATE_SEED", "1"))
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    post, submit = WatchBridge.post, Lane.submit
+
+    def post_late(bridge: WatchBridge, changes: Changes) -> None:
+        time.sleep(dice.random() * EVENTS_S)
+        post(bridge, changes)
+
+    def submit_late(lane: Lane, name: str, work: Callable[[JobControl], Any], **callbacks: Any) -> Any:
+        def slow(control: JobControl) -> Any:
+            time.sleep(dice.random() * JOBS_S)
+            found = work(control)
+            time.sleep(dice.random() * JOBS_S)
+            return found
+
+        return submit(lane, name, slow, **callbacks)
+
+    patch.setattr(WatchBridge, "post", post_late)
+    patch.setattr(Lane, "submit", submit_late)
