@@ -1435,6 +1435,10 @@
         <translation>Die Auswahl wird angewendet…</translation>
     </message>
     <message>
+        <source>Choose that one in the list of homes, then open it again.</source>
+        <translation>Wählen Sie es in der Liste der Homes und öffnen Sie die Notiz dann noch einmal.</translation>
+    </message>
+    <message>
         <source>Consolidating…</source>
         <translation>Wird konsolidiert…</translation>
     </message>
@@ -1445,6 +1449,10 @@
     <message>
         <source>Preparing a preview…</source>
         <translation>Eine Vorschau wird vorbereitet…</translation>
+    </message>
+    <message>
+        <source>This memory belongs to another project or workspace.</source>
+        <translation>Diese Notiz gehört zu einem anderen Projekt oder Workspace.</translation>
     </message>
     <message>
         <source>Try again when it has ended.</source>
@@ -4421,6 +4429,10 @@ A desktop memory browser for coding agents.</source>
         <translation>Reverie {version}
 Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
+    <message>
+        <source>There is no such memory now: {path}</source>
+        <translation>Diese Notiz gibt es jetzt nicht: {path}</translation>
+    </message>
 </context>
 <context>
     <name>WindowPage</name>
@@ -5901,6 +5913,65 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>There is nothing to take back.</source>
         <translation>Es gibt nichts zurückzunehmen.</translation>
+    </message>
+</context>
+<context>
+    <name>review_actions</name>
+    <message>
+        <source>&amp;Accept</source>
+        <translation>&amp;Annehmen</translation>
+    </message>
+    <message>
+        <source>&amp;Copy path</source>
+        <translation>Pfad &amp;kopieren</translation>
+    </message>
+    <message>
+        <source>&amp;Edit the text</source>
+        <translation>Text &amp;bearbeiten</translation>
+    </message>
+    <message>
+        <source>&amp;Keep</source>
+        <translation>&amp;Behalten</translation>
+    </message>
+    <message>
+        <source>&amp;Mark to take back</source>
+        <translation>Zum Zurücknehmen &amp;markieren</translation>
+    </message>
+    <message>
+        <source>&amp;Next change</source>
+        <translation>&amp;Nächste Änderung</translation>
+    </message>
+    <message>
+        <source>&amp;Open memory</source>
+        <translation>Notiz ö&amp;ffnen</translation>
+    </message>
+    <message>
+        <source>&amp;Previous change</source>
+        <translation>&amp;Vorige Änderung</translation>
+    </message>
+    <message>
+        <source>&amp;Reject</source>
+        <translation>Ab&amp;lehnen</translation>
+    </message>
+    <message>
+        <source>Change</source>
+        <translation>Änderung</translation>
+    </message>
+    <message>
+        <source>In a review</source>
+        <translation>Beim Durchsehen von Änderungen</translation>
+    </message>
+    <message>
+        <source>Next &amp;file</source>
+        <translation>Nächste &amp;Datei</translation>
+    </message>
+    <message>
+        <source>Pre&amp;vious file</source>
+        <translation>Vor&amp;ige Datei</translation>
+    </message>
+    <message>
+        <source>Take &amp;back now</source>
+        <translation>&amp;Jetzt zurücknehmen</translation>
     </message>
 </context>
 <context>

@@ -31,6 +31,7 @@ def view(
     can_apply: bool = True,
     refused: Sequence[str] = (),
     of: RunSummary | None = None,
+    can_take_back: bool = False,
     **rails: Any,
 ) -> ReviewView:
     """One operation for each file that differs."""
@@ -46,7 +47,7 @@ def view(
         for group in plan.groups
     )  # fmt: skip
     why = "" if can_apply else "It is on disk already."
-    return ReviewView(of or run(), groups, tuple(refused), can_apply, why, plan)
+    return ReviewView(of or run(), groups, tuple(refused), can_apply, why, plan, can_take_back)
 
 
 def merge(**other: Any) -> ReviewView:

@@ -85,6 +85,7 @@ def run_summary(record: RunRecord) -> RunSummary:
         usage=record.usage,
         cost_usd=cost_of(record),
         partly_undone=bool(record.taken_back) and not record.reverted,
+        project_path=record.project_path,
     )
 
 

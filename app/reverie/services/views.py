@@ -132,6 +132,8 @@ class RunSummary:
     """None: not known."""
     partly_undone: bool = False
     """Parts of it were taken back, and the rest stands."""
+    project_path: str | None = None
+    """The project whose memories it was about; None: no project, or several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.columns import scrolled
 from reverie.ui.labels import embolden
+from reverie.ui.memory.review_actions import review_shortcuts
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, MARGIN
 
@@ -105,7 +106,7 @@ def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
 
 
 class ShortcutSheet(QDialog):
-    """Every key of the window, by menu, from the registry."""
+    """Every key of the window, by menu, from the registry; then those of a review."""
 
     def __init__(
         self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]], parent: QWidget | None = None
@@ -118,7 +119,7 @@ class ShortcutSheet(QDialog):
         grid.setVerticalSpacing(GAP // 2)
         grid.setColumnStretch(0, 1)
         line = 0
-        for title, rows in groups:
+        for title, rows in (*groups, review_shortcuts()):
             if not rows:
                 continue
             head = QLabel(title)

@@ -138,6 +138,7 @@ class MainWindow(WindowDeeds):
         self.homes.opened.connect(self.tab.orphans.add_session)
         self.tab.orphans.found.connect(self.homes.set_lost)
         self.tab.place_wanted.connect(self._on_place_wanted)
+        self.tab.dreams.open_wanted.connect(self.open_memory)
         self.homes.failed.connect(self._on_open_failed)
         self.homes.noticed.connect(self.say)
         self.homes.listed.connect(self._on_listed)

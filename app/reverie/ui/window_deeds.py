@@ -143,9 +143,17 @@ class WindowDeeds(QMainWindow):
         if not entry.memory:
             self.actions_[entry.id].trigger()
             return
+        self.open_memory(entry.id)
+
+    @Slot(str)
+    def open_memory(self, path: str) -> None:
+        """Show a memory of the shown context in the editor."""
         self.show_memory()
-        if self.tab.tree.select_path(entry.id):
+        self.activateWindow()
+        if self.tab.tree.select_path(path):
             self.tab.edit_selected()
+        else:
+            self.say(self.tr("There is no such memory now: {path}").format(path=path))
 
     @Slot()
     def show_orphans(self) -> None:

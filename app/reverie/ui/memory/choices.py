@@ -98,6 +98,24 @@ class Choices:
             self._leaving = self.selection, parts
         return self._leaving[1]
 
+    def without(self, group: ReviewGroup, file: ReviewFile | None, index: int | None) -> Parts:
+        """What goes back if this part alone is taken back, whatever else is marked."""
+        alone = Choices(self.view)
+        if file is None:
+            alone.take_group(group, False)
+        elif index is None:
+            alone.take_file(group, file, False)
+        else:
+            alone.take_hunk(group, file, index, False)
+        return alone.to_take_back
+
+    def path_now(self, file: ReviewFile) -> str:
+        """Where the file is as far as this run is concerned; empty if it is not there."""
+        run = self.view.run
+        if run.dry_run or run.outcome == "held" or run.reverted or self.is_gone(file):
+            return "" if file.verb == "create" else file.old_path or file.path
+        return "" if file.verb == "delete" else file.path
+
     @property
     def count_to_take_back(self) -> int:
         """How many changes go back: hunks, and files that came or went."""

@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.errors import MendableError
 from reverie.files.process import is_ours
+from reverie.homes.scopes import Scope
+from reverie.memory.paths import ROOT
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lanes
 from reverie.ui.memory.consolidation import AUTO, RULES, Consolidation, DreamEnded, button_engine
@@ -17,16 +19,20 @@ from reverie.ui.session import HomeSession
 
 if TYPE_CHECKING:
     from reverie.dream.review import Selection
+    from reverie.homes.scopes import ScopeContext
     from reverie.runs.parts import Parts
     from reverie.services.models import Choice
-    from reverie.services.views import ConsentView, DreamProgress, RevertView, StatusView
+    from reverie.services.views import ConsentView, DreamProgress, RevertView, RunSummary, StatusView
+    from reverie.services.workbench import Workbench
     from reverie.ui.memory.runs_dialog import RunsDialog
 
 
 class FooterControl(QObject):
-    """`state_changed()`: whether one can consolidate is another."""
+    """`state_changed()`: whether one can consolidate is another. `open_wanted(str)`: open this memory path of
+    the shown context in the editor."""
 
     state_changed = Signal()
+    open_wanted = Signal(str)
 
     def __init__(self, footer: Footer, lanes: Lanes, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)
@@ -308,6 +314,21 @@ class FooterControl(QObject):
             for dialog in self._dialogs():
                 dialog.follow(self._session.workbench)
 
+    @Slot(object, object, str)
+    def _on_open_wanted(self, workbench: Workbench, run: RunSummary, path: str) -> None:
+        """Open a file of a review; the same path means another file where another place is shown."""
+        session = self._session
+        context = session.context if session is not None and session.workbench is workbench else None
+        if context is not None and _is_of(run, path, context):
+            self.open_wanted.emit(path)
+            return
+        elsewhere = MendableError(
+            self.tr("This memory belongs to another project or workspace."),
+            next_step=self.tr("Choose that one in the list of homes, then open it again."),
+        )
+        for dialog in self._dialogs():
+            dialog.show_failed(elsewhere)
+
     def _dialogs(self) -> list[RunsDialog]:
         return [dialog for dialog in (self._runs, self._review) if dialog is not None and dialog.isVisible()]
 
@@ -316,9 +337,18 @@ class FooterControl(QObject):
 
         dialog = RunsDialog(self._lanes.scan, self._icons, self._window, with_list=with_list)
         dialog.revert.connect(self.revert)
+        dialog.open_wanted.connect(self._on_open_wanted)
         dialog.pane.apply.connect(self.apply)
         dialog.pane.take_back.connect(self.revert)
         return dialog
+
+
+def _is_of(run: RunSummary, path: str, context: ScopeContext) -> bool:
+    """Whether `path` names the same file in `context` as it did in the run."""
+    scope = path.removeprefix(f"{ROOT}/").partition("/")[0]
+    if scope == Scope.WORKSPACE.value:
+        return run.workspace_id == context.workspace_id
+    return scope != Scope.PROJECT.value or run.project_path == context.project_path
 
 
 def _bring_up(dialog: RunsDialog) -> None:

@@ -21,6 +21,7 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.bars import MessageBar, Tone
 from reverie.ui.memory.choices import Choices
+from reverie.ui.memory.review_actions import ReviewActions
 from reverie.ui.memory.review_detail import ReviewDetail
 from reverie.ui.memory.review_tree import Part, ReviewTree
 from reverie.ui.memory.run_words import (
@@ -35,6 +36,7 @@ from reverie.ui.shown import visible
 from reverie.ui.theme import GAP
 
 if TYPE_CHECKING:
+    from reverie.runs.parts import Parts
     from reverie.services.views import RevertView, ReviewView, RunSummary, RunView
     from reverie.services.workbench import Workbench
 
@@ -51,11 +53,13 @@ class _Result(NamedTuple):
 
 class ReviewPane(QWidget):
     """One run. `revert(run id)` asks for its undo, `take_back(run id, Parts)` for that of a part, `apply(run
-    id, Selection)` for what is chosen of a plan."""
+    id, Selection)` for what is chosen of a plan, `open_wanted(RunSummary, memory path)` to show a file in the
+    editor."""
 
     revert = Signal(str)
     take_back = Signal(str, object)
     apply = Signal(str, object)
+    open_wanted = Signal(object, str)
 
     def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -72,6 +76,9 @@ class ReviewPane(QWidget):
         self.tree.chosen.connect(self._on_chosen)
         self.detail = ReviewDetail(icons)
         self.detail.changed.connect(self._on_worded)
+        self.actions_ = ReviewActions(self.tree, self.detail)
+        self.actions_.open_wanted.connect(self._ask_open)
+        self.actions_.take_back_wanted.connect(self._ask_take_back_now)
         self.message = MessageBar(icons, "review-message", closable=False)
         self.undo = QPushButton(icons.icon("undo"), self.tr("Undo this run"))
         self.undo.setToolTip(self.tr("Give back every byte this run changed; later edits by hand are kept"))
@@ -243,6 +250,7 @@ class ReviewPane(QWidget):
     @Slot(object)
     def _on_picked(self, part: Part | None) -> None:
         self.detail.show_part(self.choices, part)
+        self.actions_.follow(self.choices)
 
     @Slot()
     def _on_chosen(self) -> None:
@@ -257,6 +265,7 @@ class ReviewPane(QWidget):
 
     def _say_chosen(self) -> None:
         choices = self.choices
+        self.actions_.follow(choices)
         self._bottom.setVisible(choices is not None and choices.is_open)
         if choices is None or not choices.is_open:
             return
@@ -292,6 +301,17 @@ class ReviewPane(QWidget):
         if self._run is not None and self.choices is not None:
             self.take_back_button.setEnabled(False)
             self.take_back.emit(self._run.id, self.choices.to_take_back)
+
+    @Slot(object)
+    def _ask_take_back_now(self, parts: Parts) -> None:
+        if self._run is not None:
+            self.take_back_button.setEnabled(False)
+            self.take_back.emit(self._run.id, parts)
+
+    @Slot(str)
+    def _ask_open(self, path: str) -> None:
+        if self._run is not None:
+            self.open_wanted.emit(self._run, path)
 
     @Slot()
     def _ask_apply(self) -> None:

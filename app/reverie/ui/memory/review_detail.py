@@ -134,6 +134,18 @@ class ReviewDetail(QWidget):
     # Words of one's own
 
     @property
+    def can_edit(self) -> bool:
+        """Whether a person may word the shown part anew."""
+        return not self.edit.isHidden()
+
+    def start_editing(self) -> None:
+        """Into the editor, if the shown part can be edited."""
+        if self.can_edit:
+            if self._pages.currentWidget() is self.diff:
+                self._on_edit()
+            self.editor.setFocus()
+
+    @property
     def _is_written(self) -> bool:
         choices, part = self._choices, self._part
         if choices is None or part is None or part.file is None:

@@ -80,6 +80,37 @@ class ReviewTree(QTreeWidget):
         found: Part | None = item.data(0, _ROLE) if item is not None else None
         return found
 
+    # By keyboard
+
+    @property
+    def can_tick(self) -> bool:
+        """Whether what is selected has a box."""
+        item = self.currentItem()
+        return item is not None and bool(item.flags() & Qt.ItemFlag.ItemIsUserCheckable)
+
+    def tick(self, on: bool) -> None:
+        """Tick or untick what is selected, as a click on its box does."""
+        item = self.currentItem()
+        if item is not None and self.can_tick:
+            item.setCheckState(0, Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
+
+    def step(self, by: int, *, files: bool = False) -> None:
+        """Select the next (1) or previous (-1) change, or file; stay where there is none. A change is a hunk,
+        or a file that is not split into hunks."""
+        start = self.currentItem()
+        if files and start is not None and self.part is not None and self.part.hunk is not None:
+            start = start.parent()  # from inside a file, the previous file is not this one
+        rows = list(self.parts())[::by]
+        at = next((row for row, (_part, item) in enumerate(rows) if item is start), -1)
+        for part, item in rows[at + 1 :]:
+            if part.file is not None and (part.hunk is None if files else item.childCount() == 0):
+                self.setCurrentItem(item)
+                self.scrollToItem(item)
+                return
+
+    def keyboardSearch(self, _typed: str) -> None:
+        """Nothing: single letters are keys of the review, and every row begins with one of a few verbs."""
+
     def follow(self) -> None:
         """Show the ticks and states as they are now."""
         choices = self._choices

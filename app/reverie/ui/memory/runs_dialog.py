@@ -25,9 +25,11 @@ SIDE_BY_SIDE = 700
 
 
 class RunsDialog(QDialog):
-    """`revert(run id)` asks for an undo."""
+    """`revert(run id)` asks for an undo, `open_wanted(Workbench, RunSummary, memory path)` for a file that a
+    run is about."""
 
     revert = Signal(str)
+    open_wanted = Signal(object, object, str)
 
     def __init__(
         self, lane: Lane, icons: Icons, parent: QWidget | None = None, *, with_list: bool = True
@@ -46,6 +48,7 @@ class RunsDialog(QDialog):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.pane = ReviewPane(lane, icons)
         self.pane.revert.connect(self.revert)
+        self.pane.open_wanted.connect(self._on_open_wanted)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -120,3 +123,8 @@ class RunsDialog(QDialog):
             self.pane.clear()
         elif self._workbench is not None:
             self.pane.show_run(self._workbench, run)
+
+    @Slot(object, str)
+    def _on_open_wanted(self, run: RunSummary, path: str) -> None:
+        if self._workbench is not None:
+            self.open_wanted.emit(self._workbench, run, path)

@@ -1,0 +1,376 @@
+"""Keys and context menu of a review: the same for a preview and for a finished run, and none of them fires
+while somebody types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from ui_reviews import A, B, C, merge, run
+from ui_windows import Driver, Windows
+
+from reverie.services.views import ReviewView
+from reverie.ui.dialogs import ShortcutSheet
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import Lane
+from reverie.ui.memory.review import ReviewPane
+
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+LETTERS = "npNPaxeo"
+
+
+class Shown:
+    """A review pane in a window of its own."""
+
+    def __init__(self, qtbot: Any, pane: ReviewPane) -> None:
+        self._qtbot = qtbot
+        self.pane = pane
+        self.opened: list[str] = []
+        self.taken_back: list[Any] = []
+        pane.open_wanted.connect(lambda _run, path: self.opened.append(path))
+        pane.take_back.connect(lambda _run, parts: self.taken_back.append(parts))
+
+    def show(self, view: ReviewView) -> Shown:
+        self.pane._run = view.run
+        self.pane._on_read(view)
+        return self
+
+    def press(self, key: Qt.Key, modifier: Any = Qt.KeyboardModifier.NoModifier, *, on: Any = None) -> str:
+        """A real key press; the change that is selected then, in words."""
+        widget = on or self.pane.tree
+        widget.setFocus()
+        QTest.keyClick(widget, key, modifier)
+        return self.where
+
+    @property
+    def where(self) -> str:
+        part = self.pane.tree.part
+        assert part is not None
+        assert part.file is not None
+        return Path(part.file.path).name + ("" if part.hunk is None else f" {part.hunk}")
+
+    @property
+    def offered(self) -> dict[str, bool]:
+        """What the menu shows, and whether it can be chosen."""
+        actions = self.pane.actions_.menu.actions()
+        return {each.text(): each.isEnabled() for each in actions if each.isVisible() and each.text()}
+
+
+@pytest.fixture
+def shown(qtbot: Any) -> Iterator[Shown]:
+    lane = Lane("review keys")
+    pane = ReviewPane(lane, Icons())
+    qtbot.addWidget(pane)
+    pane.resize(900, 500)
+    pane.show()
+    pane.activateWindow()
+    qtbot.waitUntil(pane.isActiveWindow)
+    yield Shown(qtbot, pane)
+    lane.stop()
+
+
+def plan() -> ReviewView:
+    return merge()
+
+
+def finished() -> ReviewView:
+    return merge(can_apply=False, of=run(dry_run=False), can_take_back=True)
+
+
+BOTH = pytest.mark.parametrize("view", [plan, finished])
+
+
+@BOTH
+@pytest.mark.parametrize("where", ["tree", "difference"])
+def test_n_and_p_go_from_change_to_change_and_with_shift_from_file_to_file(
+    shown: Shown, view: Any, where: str
+) -> None:
+    shown.show(view())
+    on = shown.pane.tree if where == "tree" else shown.pane.detail.diff
+    assert shown.where == "a.md"
+    seen = [shown.press(Qt.Key.Key_N, on=on) for _ in range(4)]
+    assert seen == ["b.md", "c.md 0", "c.md 1", "c.md 1"], "the last stays"
+    assert shown.press(Qt.Key.Key_P, SHIFT, on=on) == "b.md", "not the file one is in"
+    assert shown.press(Qt.Key.Key_N, SHIFT, on=on) == "c.md"
+    assert shown.press(Qt.Key.Key_P, on=on) == "b.md"
+    assert shown.press(Qt.Key.Key_P, on=on) == "a.md"
+    assert shown.press(Qt.Key.Key_P, on=on) == "a.md", "the first stays"
+    assert QApplication.focusWidget() is on
+
+
+@BOTH
+def test_x_leaves_out_what_is_selected_and_a_takes_it_again(shown: Shown, view: Any) -> None:
+    shown.show(view())
+    choices = shown.pane.choices
+    assert choices is not None
+    before = choices.selection
+    assert [shown.press(Qt.Key.Key_N) for _ in range(2)][-1] == "c.md 0"
+    assert shown.press(Qt.Key.Key_X) == "c.md 0", "the selection stays"
+    assert choices.selection.rejected_hunks[C] == {0}
+    item = shown.pane.tree.currentItem()
+    assert item is not None
+    assert item.checkState(0) == Qt.CheckState.Unchecked
+    if choices.view.can_take_back:
+        assert item.text(1) == "goes back"
+        assert choices.to_take_back == {C: frozenset({0})}
+        assert shown.pane.take_back_button.isEnabled()
+    shown.press(Qt.Key.Key_A)
+    assert choices.file_taken(*_of(choices, C)) == "all"
+    assert choices.to_take_back == {} or not choices.view.can_take_back
+    assert before.rejected_groups == choices.selection.rejected_groups
+    assert shown.taken_back == []
+
+
+@BOTH
+def test_keys_do_nothing_while_somebody_types_beside_the_tree(shown: Shown, view: Any) -> None:
+    shown.show(view())
+    choices = shown.pane.choices
+    assert choices is not None
+    before, selected = choices.selection, shown.where
+    editor = shown.pane.detail.editor
+    shown.pane.detail._pages.setCurrentWidget(editor)
+    editor.setFocus()
+    editor.blockSignals(True)  # the words themselves are a choice, too
+    editor.clear()
+    QTest.keyClicks(editor, LETTERS)
+    assert editor.toPlainText() == LETTERS
+    assert (choices.selection, shown.where, shown.opened, shown.taken_back) == (before, selected, [], [])
+
+
+@BOTH
+def test_keys_are_those_of_the_tree_and_the_difference_alone(shown: Shown, view: Any) -> None:
+    shown.show(view())
+    choices, pane = shown.pane.choices, shown.pane
+    assert choices is not None
+    QGuiApplication.clipboard().setText("of somebody")
+    before, selected = choices.selection, shown.where
+    pane.detail._pages.setCurrentWidget(pane.detail.editor)
+    pane.undo.setEnabled(True)
+    for on in (pane.undo, pane.detail.editor):
+        on.setFocus()
+        assert QApplication.focusWidget() is on
+        QTest.keyClick(on, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier | SHIFT)
+    for letter in (Qt.Key.Key_X, Qt.Key.Key_N, Qt.Key.Key_O):
+        shown.press(letter, on=pane.undo)
+    assert (choices.selection, shown.where, shown.opened) == (before, selected, [])
+    assert QGuiApplication.clipboard().text() == "of somebody"
+
+
+def test_e_edits_a_plan_and_is_typed_from_then_on(shown: Shown) -> None:
+    shown.show(plan())
+    editor = shown.pane.detail.editor
+    shown.press(Qt.Key.Key_E)
+    assert QApplication.focusWidget() is editor
+    editor.clear()
+    QTest.keyClicks(editor, LETTERS)
+    assert editor.toPlainText() == LETTERS
+    assert shown.where == "a.md"
+
+
+def test_a_finished_run_is_not_edited(shown: Shown) -> None:
+    shown.show(finished())
+    shown.press(Qt.Key.Key_E)
+    assert QApplication.focusWidget() is shown.pane.tree
+    assert shown.where == "a.md", "a letter without a deed does not move the selection"
+
+
+@BOTH
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_return_takes_back_and_applies_nothing(shown: Shown, view: Any, key: Qt.Key) -> None:
+    shown.show(view())
+    asked: list[Any] = []
+    shown.pane.apply.connect(lambda *each: asked.append(each))
+    shown.pane.revert.connect(asked.append)
+    shown.press(Qt.Key.Key_X)
+    for on in (shown.pane.tree, shown.pane.detail.diff):
+        shown.press(key, on=on)
+    assert (asked, shown.taken_back, shown.opened) == ([], [], [])
+
+
+def test_the_menu_offers_what_has_a_meaning(shown: Shown) -> None:
+    shown.show(plan())
+    assert shown.offered == {
+        "&Next change": True, "&Previous change": True, "Next &file": True, "Pre&vious file": True,
+        "&Accept": True, "&Reject": True, "&Edit the text": True, "&Open memory": True, "&Copy path": True,
+    }  # fmt: skip
+    shown.show(finished())
+    assert shown.offered == {
+        "&Next change": True, "&Previous change": True, "Next &file": True, "Pre&vious file": True,
+        "&Keep": True, "&Mark to take back": True, "Take &back now": True, "&Open memory": True,
+        "&Copy path": True,
+    }  # fmt: skip
+    assert shown.press(Qt.Key.Key_N) == "b.md"
+    assert not shown.offered["&Open memory"], "the run deleted it"
+    shown.show(merge(can_apply=False, of=run(dry_run=False, reverted=True)))
+    assert not shown.offered["&Accept"], "nothing can be chosen any more"
+    assert not shown.offered["&Reject"]
+
+
+@pytest.mark.qt_log_ignore("does not support")
+@BOTH
+def test_the_menu_comes_by_mouse_and_by_keyboard(qtbot: Any, shown: Shown, view: Any) -> None:
+    shown.show(view())
+    menu, viewport = shown.pane.actions_.menu, shown.pane.tree.viewport()
+    item = shown.pane.tree.currentItem()
+    assert item is not None
+    at = shown.pane.tree.visualItemRect(item).center()
+    for reason in (QContextMenuEvent.Reason.Mouse, QContextMenuEvent.Reason.Keyboard):
+        QApplication.sendEvent(viewport, QContextMenuEvent(reason, at, viewport.mapToGlobal(at)))
+        qtbot.waitUntil(menu.isVisible)
+        menu.close()
+    assert menu.accessibleName()
+
+
+def test_a_review_that_is_not_shown_has_no_menu(shown: Shown) -> None:
+    shown.pane.clear()
+    shown.pane.tree.customContextMenuRequested.emit(QPoint(1, 1))
+    assert not shown.pane.actions_.menu.isVisible()
+    assert not any(shown.offered.values())
+
+
+def test_take_back_now_asks_for_that_part_and_never_loses_other_marks(shown: Shown) -> None:
+    shown.show(finished())
+    choices = shown.pane.choices
+    assert choices is not None
+    actions = shown.pane.actions_
+    [shown.press(Qt.Key.Key_N) for _ in range(3)]
+    assert shown.where == "c.md 1"
+    actions["take-back"].trigger()
+    assert shown.taken_back == [{C: frozenset({1})}]
+    assert choices.to_take_back == {}, "nothing is marked by it"
+    shown.press(Qt.Key.Key_X)
+    assert actions["take-back"].isEnabled(), "it is the one that is marked"
+    shown.press(Qt.Key.Key_P)
+    assert not actions["take-back"].isEnabled(), "another is marked"
+
+
+@BOTH
+def test_o_opens_the_file_and_its_path_is_copied(shown: Shown, view: Any) -> None:
+    shown.show(view())
+    shown.press(Qt.Key.Key_O)
+    assert shown.opened == [A]
+    shown.press(Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier | SHIFT)
+    assert QGuiApplication.clipboard().text() == A
+    tree = shown.pane.tree
+    group = tree.topLevelItem(0)
+    assert group is not None
+    tree.setCurrentItem(group)
+    QTest.keyClick(tree, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier | SHIFT)
+    assert QGuiApplication.clipboard().text() == f"{A}\n{B}"
+
+
+def test_the_sheet_lists_every_key_of_a_review(qtbot: Any, shown: Shown) -> None:
+    from PySide6.QtWidgets import QLabel
+
+    sheet = ShortcutSheet(())
+    qtbot.addWidget(sheet)
+    listed = {label.text() for label in sheet.findChildren(QLabel)}
+    keys = [key for each in shown.pane.tree.actions() for key in each.shortcuts()]
+    assert len(keys) == len(set(keys)) == 9
+    assert {key.toString(QKeySequence.SequenceFormat.NativeText) for key in keys} <= listed
+    assert "Reject / Mark to take back" in listed
+    assert "N: Next change" in shown.pane.tree.accessibleDescription()
+
+
+def _of(choices: Any, path: str) -> Any:
+    return next((g, f) for g in choices.view.groups for f in g.files if f.path == path)
+
+
+def reviewed(driver: Driver) -> Any:
+    """The review of a run that just ended, with the focus in it."""
+    assert driver.consolidate() == "completed"
+    driver.footer.panel.result.button("review").click()
+    dialog = driver.tab.dreams.review_dialog
+    assert dialog is not None
+    driver.until(lambda: dialog.is_read)
+    dialog.activateWindow()
+    driver.until(dialog.isActiveWindow)
+    return dialog
+
+
+def test_a_part_of_a_finished_run_is_taken_back_by_keyboard_alone(windows: Windows, home: Path) -> None:
+    style = home / "memory/global/commit-style.md"
+    before = style.read_bytes()
+    driver = windows.open(home)
+    dialog = reviewed(driver)
+    pane = dialog.pane
+    for _ in range(len(list(pane.tree.parts()))):
+        if pane.tree.part.file.path.endswith("global/commit-style.md"):
+            break
+        QTest.keyClick(pane.tree, Qt.Key.Key_N)
+    assert pane.tree.part.file.path.endswith("global/commit-style.md")
+    QTest.keyClick(pane.tree, Qt.Key.Key_X)
+    dreamt = style.read_bytes()
+    pane.take_back_button.setFocus()
+    QTest.keyClick(pane.take_back_button, Qt.Key.Key_Space)
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))
+    assert dreamt != before
+    assert style.read_bytes() != dreamt
+
+
+def test_a_memory_of_a_review_is_opened_in_the_editor_where_letters_are_text(
+    windows: Windows, home: Path
+) -> None:
+    driver = windows.open(home)
+    dialog = reviewed(driver)
+    pane = dialog.pane
+    part = pane.tree.part
+    while not pane.choices.path_now(part.file):
+        QTest.keyClick(pane.tree, Qt.Key.Key_N, SHIFT)
+        assert pane.tree.part is not part
+        part = pane.tree.part
+    QTest.keyClick(pane.tree, Qt.Key.Key_O)
+    path = pane.choices.path_now(part.file)
+    driver.until(
+        lambda: driver.tab.editor.file is not None and driver.tab.editor.file.buffer.address.path == path
+    )
+    driver.until(lambda: driver.window.focusWidget() is driver.pane.text)
+    before, text = pane.choices.selection, driver.pane.text.toPlainText()
+    QTest.keyClicks(driver.pane.text, LETTERS)
+    assert driver.pane.text.toPlainText() == LETTERS + text
+    assert pane.choices.selection == before
+    assert pane.tree.part is part
+    QTest.keyClick(driver.pane.text, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+
+
+def test_a_memory_of_another_workspace_is_not_taken_for_one_of_the_shown(
+    windows: Windows, home: Path
+) -> None:
+    from dataclasses import replace
+
+    driver = windows.open(home)
+    dialog = reviewed(driver)
+    shown = dialog.pane._run
+    opened: list[str] = []
+    driver.tab.dreams.open_wanted.connect(opened.append)
+    for scope in ("workspace", "project", "global"):
+        other = replace(shown, workspace_id="another", project_path="/another")
+        dialog.pane.open_wanted.emit(other, f"/memories/{scope}/notes.md")
+        assert (opened == []) == (scope != "global")
+        assert "another project or workspace" in dialog.pane.message.text
+
+
+def test_letters_typed_into_the_search_for_runs_stay_letters(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    assert driver.consolidate() == "completed"
+    driver.do("dream.runs")
+    dialog = driver.tab.dreams._runs
+    assert dialog is not None
+    driver.until(lambda: dialog.is_read)
+    dialog.activateWindow()
+    driver.until(dialog.isActiveWindow)
+    before, part = dialog.pane.choices.selection, dialog.pane.tree.part
+    dialog.runs.text.setFocus()
+    QTest.keyClicks(dialog.runs.text, "axo")
+    assert dialog.runs.text.text() == "axo"
+    dialog.runs.text.clear()
+    driver.until(lambda: dialog.is_read)
+    assert dialog.pane.choices.selection == before
+    assert dialog.pane.tree.part == part
