@@ -37,6 +37,7 @@ from reverie.runs.limits import STOPS, RunLimits, Stop, stop_of
 from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, RunStore, not_applied
 from reverie.runs.recovery import Recovery
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+from reverie.text.counts import left_as_before
 
 MUTATION_BUDGET = 8
 
@@ -392,4 +393,4 @@ def _with_write_protected(summary: str, paths: Sequence[str]) -> str:
     if not paths:
         return summary
     names = ", ".join(paths[:_NAMED_AT_MOST]) + (", …" if len(paths) > _NAMED_AT_MOST else "")
-    return f"{summary} Left as they are, because write-protected: {names}."
+    return f"{summary} {left_as_before(len(paths)).capitalize()}, because write-protected: {names}."

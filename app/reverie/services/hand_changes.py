@@ -35,6 +35,7 @@ from reverie.services.planned_changes import (
     verify,
 )
 from reverie.services.views import HandChange, Undo, UndoFile
+from reverie.text.counts import was_left
 
 _SUBJECT_UNDONE = "Undone by hand"
 # Above this the history does not look whose each change was (`memory.snapshots`).
@@ -120,7 +121,7 @@ class HandChanges:
         if left:
             raise Conflict(
                 "Not everything was taken back:",
-                cause=f"{listed(left)} changed since, and was left as it is.",
+                cause=f"{listed(left)} changed since, and {was_left(len(left))}.",
                 next_step="Look at it, and change it by hand.",
             )
         return len(done)

@@ -19,6 +19,7 @@ from reverie.homes.scopes import ScopeRoot
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.store import MemoryStore, sha256_of_bytes
 from reverie.services.views import HandChange
+from reverie.text.counts import was_left
 
 ChangeKind = Literal["move", "merge", "restore"]
 
@@ -101,7 +102,7 @@ def all_or_nothing(store: MemoryStore, done: Sequence[PlannedFile], made: Sequen
         if left and isinstance(error, MendableError):
             raise Conflict(
                 error.title,
-                cause=f"{error.cause} {listed(left)} changed meanwhile, and was left as it is.".strip(),
+                cause=f"{error.cause} {listed(left)} changed meanwhile, and {was_left(len(left))}.".strip(),
                 next_step=error.next_step,
             ) from error
         raise

@@ -8,3 +8,13 @@ def some(count: int, word: str) -> str:
     if count == 1:
         return f"1 {word}"
     return f"{count:,} {word[:-1]}ies" if word.endswith("ry") else f"{count:,} {word}s"
+
+
+def left_as_before(count: int) -> str:
+    """`left as it is` of one thing, `left as they are` of several."""
+    return "left as it is" if count == 1 else "left as they are"
+
+
+def was_left(count: int) -> str:
+    """`was left as it is` of one thing, `were left as they are` of several."""
+    return f"{'was' if count == 1 else 'were'} {left_as_before(count)}"

@@ -105,7 +105,7 @@ def test_a_dream_leaves_it_as_it_is_and_says_so(parts: HomeParts, context: Scope
     assert result.outcome == "completed"
     assert (style.read_bytes(), style.stat().st_mode & 0o777) == (before, 0o444)
     assert style.with_name("commit-messages.md").exists(), "its near-duplicate has nothing to be merged into"
-    assert f"Left as they are, because write-protected: {STYLE}." in result.summary
+    assert f"Left as it is, because write-protected: {STYLE}." in result.summary
     assert not any(op["path"] == STYLE for op in result.ops)
 
 
