@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+_NAMED_AT_MOST = 3
+
 
 def some(count: int, word: str) -> str:
     """`1 turn`, `2 turns`, `1,000 directories`."""
@@ -18,3 +22,11 @@ def left_as_before(count: int) -> str:
 def was_left(count: int) -> str:
     """`was left as it is` of one thing, `were left as they are` of several."""
     return f"{'was' if count == 1 else 'were'} {left_as_before(count)}"
+
+
+def with_write_protected(summary: str, paths: Sequence[str]) -> str:
+    """The summary of a run, and which files it left alone because nobody may write them."""
+    if not paths:
+        return summary
+    names = ", ".join(paths[:_NAMED_AT_MOST]) + (", …" if len(paths) > _NAMED_AT_MOST else "")
+    return f"{summary} {left_as_before(len(paths)).capitalize()}, because write-protected: {names}."
