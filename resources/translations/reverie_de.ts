@@ -3440,10 +3440,6 @@
         <source>What it would change, file by file</source>
         <translation>Was geändert würde, Datei für Datei</translation>
     </message>
-    <message>
-        <source>{summary} Left as they are, because they were edited since: {paths}</source>
-        <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
-    </message>
 </context>
 <context>
     <name>RunsDialog</name>
@@ -7708,6 +7704,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{share} of the words are shared, but they are not taken for the same:</source>
         <translation>{share} der Wörter sind gemeinsam, als dasselbe gelten sie aber nicht:</translation>
+    </message>
+    <message>
+        <source>{summary} Left as it is, because it was edited since: {paths}</source>
+        <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
     </message>
     <message>
         <source>{summary} Left as they are, because they were edited since: {paths}</source>

@@ -378,3 +378,27 @@ def test_a_write_protected_trace_stays_and_keeps_no_other_from_being_written(tmp
     done = extract(home, profile)
     assert done.succeeded, done
     assert oldest.read_text() == text
+
+
+@pytest.mark.parametrize("name", ["memory_summary.md", "consolidated.md"])
+def test_a_write_protected_file_is_passed_over_and_named_where_a_run_writes_others(
+    home: Path, profile: Path, name: str
+) -> None:
+    extract(home, profile)
+    memory = memory_of(home)
+    kept, handbook = memory / name, memory / "MEMORY.md"
+    kept.write_text("as a person left it\n")
+    kept.chmod(0o444)
+    handbook.unlink()
+    rollout = next((home / "sessions").rglob(f"*{thread_id(2)}.jsonl"))
+    os.utime(rollout, (START + 5000, START + 5000))
+    result = extract(home, profile)
+    assert result.outcome == "completed", result
+    assert kept.read_text() == "as a person left it\n"
+    assert traces_of(home) == ids(1, 2, 3)
+    assert "Worked here" in handbook.read_text()
+    parts = parts_of(home, profile)
+    said = f"Left as it is, because write-protected: /memories/project/{name}."
+    named = [run for run in parts.runs.all() if said in run.summary]
+    assert named
+    assert not any(op["path"].endswith(name) for run in named for op in run.ops)

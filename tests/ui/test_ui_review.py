@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from ui_reviews import run as preview
 
-from reverie.services.views import RunSummary
+from reverie.services.views import RevertView, RunSummary
 from reverie.ui.memory.diff_view import DiffView
 from reverie.ui.memory.run_list import RunList
-from reverie.ui.memory.run_words import RunFilter, can_revert
+from reverie.ui.memory.run_words import RunFilter, can_revert, conflict_words
 
 
 def run(**other: Any) -> RunSummary:
@@ -87,3 +87,14 @@ def test_a_diff_shows_control_characters_escaped(qtbot: Any) -> None:
     view.show_diff("+a\u202eb\x1b[0m\n-c\td")
     assert view.toPlainText() == "+a\\u202eb\\x1b[0m\n-c\td"
     assert view.isReadOnly()
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        (("a.md",), "Left as it is, because it was edited since: a.md"),
+        (("a.md", "b.md"), "Left as they are, because they were edited since: a.md, b.md"),
+    ],
+)
+def test_what_an_undo_left_is_said_of_one_and_of_several(paths: tuple[str, ...], said: str) -> None:
+    assert conflict_words(RevertView("2", "1", "Nothing was put back.", (), paths)).endswith(said)

@@ -9,7 +9,9 @@ import pytest
 from PySide6.QtCore import Qt
 from ui_windows import Windows
 
+from reverie.errors import Unavailable
 from reverie.homes.scopes import Scope
+from reverie.memory.snapshots import Snapshots
 from reverie.ui.memory.trash.window import TrashWindow
 
 TESTING = "/memories/global/testing.md"
@@ -76,3 +78,26 @@ def test_the_trash_is_usable_when_narrow(windows: Windows, home: Path) -> None:
     for widget in (window.restore, window.restore_as, window.list, window.text, window.filter):
         right = widget.mapTo(window, widget.rect().topRight()).x()
         assert right <= window.width()
+
+
+def test_what_a_restore_warns_of_is_said_beside_its_undo(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(home)
+    driver.tree.select_path(TESTING)
+    driver.do("memory.delete")
+    driver.until(lambda: not (home / "memory/global/testing.md").exists())
+    window = shown(driver)
+    driver.until(lambda: window.list.count() == 1 and window.is_read)
+    record = Snapshots.record
+
+    def fails(self: Snapshots, *, subject: str = "", **other: Any) -> Any:
+        if subject == "Restored from the trash":
+            raise Unavailable("The history was not written.", cause="The disk is full.")
+        return record(self, subject=subject, **other)
+
+    monkeypatch.setattr(Snapshots, "record", fails)
+    window.restore.click()
+    driver.until(lambda: window.message.keys == ("undo",))
+    assert window.message.text == "1 memory was restored. The history was not written. The disk is full."
+    driver.settle()

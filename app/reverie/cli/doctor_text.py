@@ -1,12 +1,14 @@
 """`doctor`: why the memory writer or a dream did not run, and whether Reverie itself is in order.
 
 Exit 0 when no check failed, 1 when one did: the line on stderr is the first cause and what to do.
-`--fix CHECK` presses the fix of one check and looks again.
+`--fix CHECK` presses the fix of one check and looks again; the hints print the whole command.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from reverie.cli import answers
@@ -33,22 +35,23 @@ def doctor(session: Session) -> int:
     if session.as_json:
         print_json([finding.as_json() for finding in findings])
     else:
-        print_text("\n".join(finding_lines(findings)))
+        print_text("\n".join(finding_lines(findings, partial(_command, session))))
     cause = first_cause(findings)
     if cause is None or cause.state != "fail":
         return DONE
-    answers.trouble(f"{cause.title}: no. {cause.evidence}{_how(cause)}")
+    answers.trouble(f"{cause.title}: no. {cause.evidence}{_how(cause, session)}")
     return FAILED
 
 
-def finding_lines(findings: tuple[Finding, ...]) -> Iterator[str]:
-    """One line a check, its evidence below it, and at the end what to look at first."""
+def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) -> Iterator[str]:
+    """One line a check, its evidence below it, and at the end what to look at first. `command`: what applies
+    the fix of a check."""
     for finding in findings:
         yield f"{_MARKS[finding.state]}  {finding.title}  [{finding.check}]"
         yield f"      {' '.join(printable(finding.evidence).split())}"
         if finding.fix is not None and finding.state != "pass":
             how = "To turn it on" if finding.state == "off" else "To mend it"
-            yield f"      {how}: {printable(finding.fix.label)} (--fix {finding.check})"
+            yield f"      {how}: {printable(finding.fix.label)} (`{command(finding.check)}`)"
     cause = first_cause(findings)
     yield (
         "Everything is in order." if cause is None else f"Look at this first: {cause.title} [{cause.check}]."
@@ -90,5 +93,20 @@ def _apply(check: str, findings: tuple[Finding, ...]) -> None:
     answers.trouble(f"Done: {finding.fix.label}.")
 
 
-def _how(finding: Finding) -> str:
-    return "" if finding.fix is None else f" {finding.fix.label}: --fix {finding.check}."
+def _how(finding: Finding, session: Session) -> str:
+    return "" if finding.fix is None else f" {finding.fix.label}: `{_command(session, finding.check)}`."
+
+
+def _command(session: Session, check: str) -> str:
+    """What applies the fix of a check, with what was named to get here: without it, another home or workspace
+    may be meant, or none."""
+    arguments = session.arguments
+    words = ["reverie"]
+    if arguments.profile is not None:
+        words += ["--profile", str(arguments.profile)]
+    for home in arguments.home or ():
+        words += ["--home", str(home)]
+    words += ["doctor", *(["--self"] if arguments.self else [])]
+    for name, value in (("--workspace", arguments.workspace), ("--project", arguments.project)):
+        words += [] if value is None else [name, str(value)]
+    return printable(shlex.join((*words, "--fix", check)))

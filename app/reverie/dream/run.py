@@ -10,7 +10,7 @@ Threading: one run, one event loop; blocking, so never on the GUI thread. Failur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from reverie.runs.limits import STOPS, RunLimits, Stop, stop_of
 from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, RunStore, not_applied
 from reverie.runs.recovery import Recovery
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
+from reverie.text.counts import with_write_protected
 
 MUTATION_BUDGET = 8
 
@@ -190,7 +191,7 @@ class DreamRun:
         summary = await self._engine.dream(
             overlay, self._guard, limits=self._limits.limits, progress=self._progress
         )
-        summary = _with_write_protected(summary, overlay.write_protected())
+        summary = with_write_protected(summary, overlay.write_protected())
         retention = judge_retention(*overlay.texts_before_and_after())
         # After the verdict: the line of an index is no text of its own.
         followed = overlay.follow(self._guard.ops)
@@ -382,14 +383,3 @@ class DreamRun:
                 "dryRun": self._record.dry_run,
             },
         )
-
-
-_NAMED_AT_MOST = 3
-
-
-def _with_write_protected(summary: str, paths: Sequence[str]) -> str:
-    """The summary, and which files no run may change."""
-    if not paths:
-        return summary
-    names = ", ".join(paths[:_NAMED_AT_MOST]) + (", …" if len(paths) > _NAMED_AT_MOST else "")
-    return f"{summary} Left as they are, because write-protected: {names}."

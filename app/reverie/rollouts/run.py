@@ -24,6 +24,7 @@ from reverie.files.rooted import RootedDirectory
 from reverie.homes.codex_names import bucket_of, normalised_cwd
 from reverie.homes.codex_threads import Thread
 from reverie.homes.scopes import Scope, ScopeRoot
+from reverie.memory.paths import memory_path
 from reverie.memory.usage import Usage
 from reverie.rollouts.artifacts import INDEX, NewTrace, TraceHeader, laid_out
 from reverie.rollouts.progress import PartEnd, Stage
@@ -37,6 +38,7 @@ from reverie.runs.journal import PlannedChange
 from reverie.runs.limits import STOPS, Cancelled, RunLimits, stop_of
 from reverie.runs.record import Outcome, RunKind, RunRecord
 from reverie.runs.transaction import LeaseLost
+from reverie.text.counts import with_write_protected
 
 LEASE_S = 600.0
 KIND: RunKind = "extract"
@@ -276,6 +278,8 @@ class DirectoryRun:
         limits.check()
         self._tell("writing", "")
         changes = staging.changes()
+        left = [str(memory_path(root.scope, rel)) for rel in staging.write_protected]
+        summary = with_write_protected(summary, left)
 
         def confirm(_record: RunRecord) -> None:
             parts.state.consolidated(
@@ -352,12 +356,19 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     )
     summaries = {row.thread_id: row.summary for row in parts.state.rows().values() if row.summary}
     layout = laid_out(before, new, summaries, pinned)
-    changes = [PlannedChange(root, rel, before.get(rel), after) for rel, after in layout.files.items()]
+    # The traces are what counts: the index is made of them, and an old one harms nobody.
+    kept = [entry.rel for entry in found if entry.rel == INDEX and is_write_protected(entry.mode)]
+    left = [str(memory_path(root.scope, rel)) for rel in kept if rel in layout.files]
+    changes = [
+        PlannedChange(root, rel, before.get(rel), after)
+        for rel, after in layout.files.items()
+        if rel not in kept
+    ]
     # A trace before the index that names it, and deletes last.
     changes.sort(key=lambda each: (each.after is None, each.rel == INDEX, each.rel))
     told = ", ".join(trace.summary[:80].rstrip(".") for trace in new)
     gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
-    return Planned(tuple(changes), f"Trace written: {told}.{gone}")
+    return Planned(tuple(changes), with_write_protected(f"Trace written: {told}.{gone}", left))
 
 
 def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Planned:

@@ -4,7 +4,7 @@ section 2).
 The work is done on a staging copy without `MEMORY.md`, `consolidated.md` and `skills/`; success swaps all
 three at once, failure leaves them as they were. Rails, enforced by `StageTwoGuard`: only those files may be
 written; what phase one made changes only by added cross-references, and is never deleted or renamed; what is
-pinned stays. Nothing here writes to the home. Not thread-safe: one run, one staging.
+pinned or write-protected stays. Nothing here writes to the home. Not thread-safe: one run, one staging.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Protocol, cast
 
 from reverie.agent.account import Account
 from reverie.errors import Conflict, MendableError, StoreError
+from reverie.files.protection import is_write_protected
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.base import Home
 from reverie.homes.scopes import EDITABLE, FileRule, Scope, ScopeContext, ScopeRoot
@@ -88,6 +89,8 @@ class Staging:
             for entry in self._files.walk().entries
             if usage.get(home.usage_key(root, entry.rel) or "", Usage()).pinned
         }
+        self.write_protected: list[str] = []
+        """What stays in the copy as it is, because nobody may write it; the copy refuses to change it."""
         self.previous = self._taken(HANDBOOK)
         self._taken(OLD_HANDBOOK)
         self._with_skills = self._files.savepoint()
@@ -190,12 +193,15 @@ class Staging:
         return None if text is None else text.encode()
 
     def _taken(self, rel: str) -> str | None:
-        """Take a file out of the copy, unless it is pinned; its text."""
+        """Take a file out of the copy, unless it is pinned or write-protected; its text. Without a handbook
+        that may be written there is nothing to do: it raises `StoreError`."""
         entry = self._files.entry(rel)
         if entry is None or entry.kind != "file":
             return None
         text = self.text(rel)
-        if rel not in self._pinned or rel == HANDBOOK:
+        if rel != HANDBOOK and is_write_protected(entry.mode):
+            self.write_protected.append(rel)
+        elif rel not in self._pinned or rel == HANDBOOK:
             self._files.remove(rel)
         return text
 

@@ -215,9 +215,13 @@ class RunStore:
     def _tell_others(self, run: RunRecord) -> None:
         """Note on the run that `run` took back, or a part of, that it did, and on what that run took back
         whether it still counts; on the reviewed run that it carried out, that it did. Idempotent. A record
-        that cannot be read by now gets no note."""
-        revert, counts = run, True
+        that cannot be read by now gets no note. Damaged records that revert each other get one note each."""
+        revert, counts, noted = run, True, {run.id}
         while revert.reverts is not None and self._readable(revert.reverts) is not None:
+            if revert.reverts in noted:
+                _log.warning("the records of %s revert each other: one is damaged", sorted(noted))
+                break
+            noted.add(revert.reverts)
             mark = partial(_marked, revert=revert, counts=counts)
             revert, counts = self.change(revert.reverts, mark), not counts
         applied = str(run.details.get("applies") or "")

@@ -14,7 +14,7 @@ from reverie.runs.journal import FileIntent, Journal, PlannedChange
 from reverie.runs.parts import Parts, joined, lines_of_bytes, version_without, whole_where_complete
 from reverie.runs.record import RunRecord
 from reverie.runs.transaction import Transaction
-from reverie.text.counts import some
+from reverie.text.counts import left_as_before, some, was_left
 
 
 def merged(
@@ -108,10 +108,11 @@ def summary_of(
     refused = plan.refused
     summary = f"{some(count, 'file')} put back." if count else "Nothing was put back."
     if refused:
-        summary += f" {len(refused)} left as they are: {' '.join(refused)}"
-    if len(conflicts) > len(refused):
+        summary += f" {some(len(refused), 'file')} {left_as_before(len(refused))}: {' '.join(refused)}"
+    changed = len(conflicts) - len(refused)
+    if changed > 0:
         summary += (
-            f" {len(conflicts) - len(refused)} changed since on the same lines and were left as they are:"
+            f" {some(changed, 'file')} changed since on the same lines and {was_left(changed)}:"
             f" {', '.join(conflicts)}."
             f" `reverie diff {original.id}` shows the versions before the run."
         )

@@ -12,6 +12,7 @@ Threading: blocking, any thread but the GUI's. Failure: `MendableError`; `Confli
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -35,6 +36,9 @@ from reverie.services.planned_changes import (
     verify,
 )
 from reverie.services.views import HandChange, Undo, UndoFile
+from reverie.text.counts import was_left
+
+_log = logging.getLogger("reverie.services")
 
 _SUBJECT_UNDONE = "Undone by hand"
 # Above this the history does not look whose each change was (`memory.snapshots`).
@@ -61,7 +65,8 @@ class HandChanges:
         """Do all of it or nothing. `subject`: what the history says of it. `pins`: what these paths' pins
         become; `moved`: old path -> new path, whose pin and use go along; `emptied`: folders that go once
         they are empty."""
-        store = self._parts.store(context, actor="user")
+        warnings: list[str] = []
+        store = self._parts.store(context, actor="user", warn=warnings.append)
         planned = [self._plan(store, change, kind) for change in each_once(changes)]
         for root in dict.fromkeys(one.root for one in planned):
             self._parts.write_guard.require(root)  # before any lock is taken or folder made
@@ -69,10 +74,15 @@ class HandChanges:
         commit = self._keep(planned)
         usage = self._usage_change(context, planned, kind, pins or {}, moved or {})
         made = new_folders(store, planned)
-        self._do(store, planned, usage, made)
+        try:
+            self._do(store, planned, usage, made)
+        except BaseException:
+            for text in warnings:  # of a change that was put back, for which there is no result
+                _log.warning("%s", text)
+            raise
         for folder in emptied:
             remove_empty(store, lenient_path(folder))
-        warning = self._record(planned, subject)
+        problem = self._record(planned, subject)
         files = tuple(
             UndoFile(str(one.path), one.before_sha256, one.after_sha256, one.mode_before) for one in planned
         )
@@ -90,14 +100,15 @@ class HandChanges:
             made=made,
             moved=dict(moved or {}),
             count=len(moved) if moved else len(files),
-            warning=warning,
+            warning=" ".join(dict.fromkeys((*warnings, *filter(None, [problem])))),
         )
 
     def undo(self, undo: Undo, warnings: list[str] | None = None) -> int:
         """Put back what still is as it became; how many files. What changed since is left, and the
         `Conflict` raised after the rest names it; any other failure leaves everything as it became.
         `warnings` gets what went wrong once the files were back."""
-        store = self._parts.store(undo.context, actor="user")
+        warn = _log.warning if warnings is None else warnings.append
+        store = self._parts.store(undo.context, actor="user", warn=warn)
         done: list[PlannedFile] = []
         left: list[str] = []
         with all_or_nothing(store, done, ()):
@@ -114,13 +125,12 @@ class HandChanges:
         try:
             self._parts.usage.apply_delta(*_delta(undo.usage_after, undo.usage))
         except MendableError as error:
-            if warnings is not None:
-                warnings.append(str(error))
+            warn(str(error))
         self._record_paths(store, [one.path for one in done])
         if left:
             raise Conflict(
                 "Not everything was taken back:",
-                cause=f"{listed(left)} changed since, and was left as it is.",
+                cause=f"{listed(left)} changed since, and {was_left(len(left))}.",
                 next_step="Look at it, and change it by hand.",
             )
         return len(done)

@@ -25,7 +25,13 @@ from reverie.memory.usage import Usage
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.services.hand_changes import HandChanges
 from reverie.services.parts import HomeParts
-from reverie.services.planned_changes import PlannedFile, all_or_nothing, new_folders
+from reverie.services.planned_changes import (
+    PlannedFile,
+    all_or_nothing,
+    all_steps_or_none,
+    new_folders,
+    warnings_of,
+)
 from reverie.services.texts import file_text
 from reverie.services.views import FileText, Undo
 from reverie.text.counts import some
@@ -117,18 +123,13 @@ class HandEdits:
         """Several changes that a person asked for as one: one `Undo`. If one fails, those before it are
         taken back and its error is raised."""
         done: list[Undo] = []
-        for change in changes:
-            try:
+        with all_steps_or_none(done, self.undo):
+            for change in changes:
                 done.append(change())
-            except MendableError:
-                for undo in reversed(done):
-                    self.undo(undo)
-                raise
         first = done[0]
         if len(done) == 1:
             return first
         count = sum(undo.count or 1 for undo in done)
-        warning = " ".join(dict.fromkeys(undo.warning for undo in done if undo.warning))
         return Undo(
             first.kind,
             first.context,
@@ -136,7 +137,7 @@ class HandEdits:
             first.new_path,
             steps=tuple(done),
             count=count,
-            warning=warning,
+            warning=warnings_of(done),
         )
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
@@ -171,18 +172,22 @@ class HandEdits:
     def undo(self, undo: Undo) -> str:
         """Take a change by hand back; a sentence on it. Raises `Conflict` when something else stands in its
         place by now; what was changed since is left then."""
+        warnings: list[str] = []
+        sentence = self._undo(undo, warnings)
+        return " ".join((sentence, *dict.fromkeys(warnings)))
+
+    def _undo(self, undo: Undo, warnings: list[str]) -> str:
+        """The sentence; `warnings` gets what went wrong once it was taken back."""
         if undo.steps:
-            return self._undo_steps(undo)
+            return self._undo_steps(undo, warnings)
         if undo.kind == "companion":
             from reverie.services.companions import CompanionFiles
 
             return CompanionFiles(self._parts).undo(undo)
         if undo.files:
-            told: list[str] = []
-            count = self._changes.undo(undo, told)
+            count = self._changes.undo(undo, warnings)
             is_move = undo.kind == "move" and undo.count == 1
-            back = f"Moved back to {undo.path}." if is_move else f"Took back {some(count, 'changed file')}."
-            return " ".join((back, *told))
+            return f"Moved back to {undo.path}." if is_move else f"Took back {some(count, 'changed file')}."
         if undo.kind == "record":
             from reverie.services.records import RecordEdits
 
@@ -193,7 +198,6 @@ class HandEdits:
                 f"Pins of {undo.count} memories are as before." if undo.count > 1 else "The pin is as before."
             )
         changed: list[Path] = []
-        warnings: list[str] = []
         store = self._store(undo.context, changed, warnings)
         if undo.kind == "rename":
             store.rename(undo.new_path, undo.path)
@@ -206,16 +210,16 @@ class HandEdits:
                 f"Brought back {undo.path}." if count == 1 else f"Brought back {count} files of {undo.path}."
             )
         self._record(changed, "Undone by hand", warnings)
-        return " ".join((sentence, *warnings))
+        return sentence
 
-    def _undo_steps(self, undo: Undo) -> str:
+    def _undo_steps(self, undo: Undo, warnings: list[str]) -> str:
         """Newest first. One that cannot be taken back does not keep the others; what is back already is
         passed over when it is tried again."""
         problems: list[Conflict] = []
         for step in reversed(undo.steps):
             try:
                 if not self._is_back(step):
-                    self.undo(step)
+                    self._undo(step, warnings)
             except Conflict as error:
                 problems.append(error)
         if problems:

@@ -7,7 +7,7 @@ Threading: blocking, any thread but the GUI's. Failure: `MendableError`; `Confli
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +18,8 @@ from reverie.files.real_path import real_path
 from reverie.homes.scopes import ScopeRoot
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.store import MemoryStore, sha256_of_bytes
-from reverie.services.views import HandChange
+from reverie.services.views import HandChange, Undo
+from reverie.text.counts import was_left
 
 ChangeKind = Literal["move", "merge", "restore"]
 
@@ -101,8 +102,29 @@ def all_or_nothing(store: MemoryStore, done: Sequence[PlannedFile], made: Sequen
         if left and isinstance(error, MendableError):
             raise Conflict(
                 error.title,
-                cause=f"{error.cause} {listed(left)} changed meanwhile, and was left as it is.".strip(),
+                cause=f"{error.cause} {listed(left)} changed meanwhile, and {was_left(len(left))}.".strip(),
                 next_step=error.next_step,
+            ) from error
+        raise
+
+
+@contextlib.contextmanager
+def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object]) -> Iterator[None]:
+    """Whatever the block raises, the steps `done` by then are taken back first, newest first; what could not
+    be is named, and keeps none of the others."""
+    try:
+        yield
+    except BaseException as error:
+        problems: list[MendableError] = []
+        for undo in reversed(done):
+            try:
+                take_back(undo)
+            except MendableError as problem:
+                problems.append(problem)
+        if problems and isinstance(error, MendableError):
+            stays = " ".join(f"{problem.title} {problem.cause}".strip() for problem in problems)
+            raise Conflict(
+                error.title, cause=f"{error.cause} {stays}".strip(), next_step=error.next_step
             ) from error
         raise
 
@@ -132,6 +154,11 @@ def remove_empty(store: MemoryStore, folder: MemoryPath) -> None:
         opened_below(real_path(root.directory), above) as directory,
     ):
         directory.remove_empty(name)
+
+
+def warnings_of(steps: Iterable[Undo]) -> str:
+    """What went wrong once the steps of one change were made, each said once."""
+    return " ".join(dict.fromkeys(undo.warning for undo in steps if undo.warning))
 
 
 def listed(paths: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from reverie.memory.paths import memory_path
 from reverie.services.contexts import Contexts
 from reverie.services.hand_changes import HandChanges
 from reverie.services.parts import HomeParts, rooted_files
+from reverie.services.planned_changes import all_steps_or_none, warnings_of
 from reverie.services.views import HandChange, Undo
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class TrashDesk:
     ) -> Undo:
         changes = HandChanges(self._parts)
         done: list[Undo] = []
-        try:
+        with all_steps_or_none(done, changes.undo):
             for context, entries in groups.items():
                 batch = _Batch()
                 for entry in entries:
@@ -146,15 +147,11 @@ class TrashDesk:
                     context, batch.changes, kind="restore", subject=_SUBJECT, pins=batch.pins
                 )
                 done.append(undo)
-        except BaseException:
-            for undo in reversed(done):
-                changes.undo(undo)
-            raise
         if len(done) == 1:
             return done[0]
         return replace(
             done[0], files=(), made=(), steps=tuple(done), count=sum(undo.count for undo in done), usage={},
-            usage_after={},
+            usage_after={}, warning=warnings_of(done),
         )  # fmt: skip
 
     def _add(self, batch: _Batch, entry: TrashEntry, path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,8 @@ def test_people_read_each_check_and_what_to_look_at_first(
     assert run(home, "--workspace", ACME) == 1
     out = capsys.readouterr().out
     assert "FAIL  The memory writer is switched on  [feature]" in out
-    assert "To mend it: Switch the memory writer on (--fix feature)" in out
+    assert "To mend it: Switch the memory writer on (`reverie " in out
+    assert f" doctor --workspace {ACME} --fix feature`)" in out
     assert out.rstrip().endswith("[feature].")
 
 
@@ -126,3 +128,33 @@ def test_a_real_test_of_the_model_is_made_on_request_only(
         assert checks["model-reachable"]["state"] == "pass"
         assert checks["tool-calling"]["state"] == "fail"
         assert checks["tool-calling"]["fix"] == "Let the rules engine write"
+
+
+def test_the_hint_is_a_command_that_works_as_it_stands(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "locks").mkdir(exist_ok=True)
+    (home / "locks/target-0f.lock").touch()
+    assert run(home, "--workspace", ACME) == 1
+    out, err = capsys.readouterr()
+    hint = next(line for line in out.splitlines() if "To mend it: Write anyway" in line)
+    command = hint.partition("`")[2].rpartition("`")[0]
+    assert f"`{command}`" in err
+    assert command.endswith(f"doctor --workspace {ACME} --fix known-layout")
+    first, *words = shlex.split(command)
+    assert first == "reverie"
+    main(["--now", str(NOW), *words])
+    out, err = capsys.readouterr()
+    assert "Done: Write anyway." in err
+    assert "WARN  Reverie knows this layout" in out
+
+
+def test_a_refused_write_says_that_the_fix_needs_a_workspace(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "locks").mkdir(exist_ok=True)
+    (home / "locks/target-0f.lock").touch()
+    profile = str(home.parent / "profile")
+    options = ["--profile", profile, "--now", str(NOW), "--home", str(home)]
+    assert main([*options, "consolidate", "--workspace", ACME]) == 1
+    assert "`reverie doctor --workspace ID --fix known-layout`" in capsys.readouterr().err

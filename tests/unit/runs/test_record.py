@@ -197,6 +197,28 @@ def test_a_revert_that_ends_late_does_not_bring_back_what_others_took_back_since
     assert not store.load(dream.id).reverted
 
 
+@pytest.mark.parametrize(
+    ("chain", "noted"),
+    [
+        ({"1-aaaaaaaa": "1-aaaaaaaa"}, {"1-aaaaaaaa"}),
+        ({"1-aaaaaaaa": "2-aaaaaaaa", "2-aaaaaaaa": "1-aaaaaaaa"}, {"1-aaaaaaaa"}),
+        ({"1-aaaaaaaa": "9-aaaaaaaa"}, {"1-aaaaaaaa"}),
+    ],
+    ids=["itself", "each other", "the run that ends"],
+)
+def test_a_run_ends_although_damaged_records_revert_each_other(
+    store: RunStore, expect_log: ExpectLog, chain: dict[str, str], noted: set[str]
+) -> None:
+    for run_id in chain:
+        finished(store, run_id)
+    for run_id, reverts in chain.items():
+        store.save(replace(store.load(run_id), reverts=reverts))
+    expect_log("revert each other")
+    assert finished(store, "9-aaaaaaaa", reverts="1-aaaaaaaa").settled
+    assert {run_id for run_id in chain if store.load(run_id).reverted_by == "9-aaaaaaaa"} == noted
+    assert not store.load("9-aaaaaaaa").reverted
+
+
 @pytest.mark.parametrize("run_id", ["", "..", "a/b", "1-a/../b", ".", "a b"])
 def test_no_run_id_leads_out_of_the_directory(store: RunStore, run_id: str) -> None:
     with pytest.raises(StoreError):

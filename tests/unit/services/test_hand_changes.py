@@ -171,9 +171,12 @@ def test_undo_leaves_and_names_what_changed_since_and_can_be_repeated(
     fresh = parts.home.root / "memory/global/new/deep/fresh.md"
     fresh.write_bytes(b"theirs\n")
     for _again in range(2):
-        with pytest.raises(Conflict, match="fresh"):
+        with pytest.raises(Conflict, match=r"fresh\.md changed since, and was left as it is\."):
             HandEdits(parts).undo(undo)
         assert memories(parts) == {**before, "global/new/deep/fresh.md": b"theirs\n"}
+    notes_file(parts).write_bytes(b"theirs\n")
+    with pytest.raises(Conflict, match=r"\.md changed since, and were left as they are\."):
+        HandEdits(parts).undo(undo)
 
 
 def test_a_restore_counts_as_no_use_and_takes_names_that_an_agent_would_not(

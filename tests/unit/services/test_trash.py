@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +11,12 @@ from helpers.benches import contents, sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.homes.scopes import ScopeContext
+from reverie.memory.snapshots import Snapshots
 from reverie.services.hand_changes import HandChanges
 from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts
 from reverie.services.trash import TrashDesk, TrashEntry, numbered
+from reverie.services.views import Undo
 
 ACME = "a1f3c9e2b7"
 TESTING = "/memories/global/testing.md"
@@ -156,6 +159,60 @@ def test_several_contexts_come_back_as_one_or_not_at_all(
     assert {path for path in before if path not in memories(parts)} == {
         f"project/{entry.deletion.place.key.partition('/')[2]}/{entry.deletion.place.rel}" for entry in lost
     }
+
+
+def test_a_restore_of_several_contexts_says_what_went_wrong_in_any_of_them(
+    parts: HomeParts, desk: TrashDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    projects = [root for root in parts.home.roots() if root.key.startswith("project/")]
+    for root in projects:
+        next(path for path in sorted(root.directory.rglob("*.md"))).unlink()
+    parts.snapshots.observe(source="a scan on opening")
+    reachable = [entry for entry in desk.page().entries if entry.reachable]
+    assert len(reachable) >= 2
+    record, calls = Snapshots.record, 0
+
+    def once(self: Snapshots, **other: Any) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise Unavailable("The history was not written.", cause="The disk is full.")
+        return record(self, **other)
+
+    monkeypatch.setattr(Snapshots, "record", once)
+    undo = desk.restore(reachable)
+    assert undo.warning == "The history was not written. The disk is full."
+
+
+def test_a_restore_that_fails_takes_everything_else_back_and_keeps_what_changed_since(
+    parts: HomeParts, desk: TrashDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    projects = [root for root in parts.home.roots() if root.key.startswith("project/")]
+    for root in projects:
+        next(path for path in sorted(root.directory.rglob("*.md"))).unlink()
+    parts.snapshots.observe(source="a scan on opening")
+    first, second, *_rest = [entry for entry in desk.page().entries if entry.reachable]
+    gone = memories(parts)
+    apply, theirs = HandChanges.apply, b"theirs\n"
+    paths: list[Path] = []
+
+    def failing(self: HandChanges, context: ScopeContext, changes: Any, **other: Any) -> Undo:
+        if paths:
+            paths[0].write_bytes(theirs)
+            raise Unavailable("The second project is not there.", cause="Its disk is gone.")
+        paths.append(_place(parts, first if changes[0].path == first.path else second))
+        return apply(self, context, changes, **other)
+
+    monkeypatch.setattr(HandChanges, "apply", failing)
+    with pytest.raises(Conflict, match=r"The second project is not there.* changed since, and was left"):
+        desk.restore([first, second])
+    rel = paths[0].relative_to(parts.home.root / "memory").as_posix()
+    assert memories(parts) == {**gone, rel: theirs}
+
+
+def _place(parts: HomeParts, entry: TrashEntry) -> Path:
+    root = next(root for root in parts.home.roots() if root.key == entry.deletion.place.key)
+    return root.directory / entry.deletion.place.rel
 
 
 def _other_file(parts: HomeParts, entry: TrashEntry) -> str:

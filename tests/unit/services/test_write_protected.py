@@ -16,9 +16,12 @@ from reverie.errors import StoreError
 from reverie.files.protection import is_write_protected
 from reverie.files.rooted import RootedDirectory
 from reverie.homes.scopes import ScopeContext
+from reverie.memory.store import sha256_of_bytes
 from reverie.services.companions import CompanionFiles
+from reverie.services.hand_changes import HandChanges
 from reverie.services.hand_edits import HandEdits
 from reverie.services.parts import HomeParts
+from reverie.services.views import HandChange
 
 ACME = "a1f3c9e2b7"
 STYLE = "/memories/global/commit-style.md"
@@ -105,7 +108,7 @@ def test_a_dream_leaves_it_as_it_is_and_says_so(parts: HomeParts, context: Scope
     assert result.outcome == "completed"
     assert (style.read_bytes(), style.stat().st_mode & 0o777) == (before, 0o444)
     assert style.with_name("commit-messages.md").exists(), "its near-duplicate has nothing to be merged into"
-    assert f"Left as they are, because write-protected: {STYLE}." in result.summary
+    assert f"Left as it is, because write-protected: {STYLE}." in result.summary
     assert not any(op["path"] == STYLE for op in result.ops)
 
 
@@ -187,3 +190,33 @@ def test_whoever_may_write_it_all_the_same_says_so(tmp_path: Path) -> None:
         RootedDirectory(tmp_path).write("a.md", b"b")
     RootedDirectory(tmp_path, even_protected=True).write("a.md", b"b")
     assert (tmp_path / "a.md").read_bytes() == b"b"
+
+
+def test_a_merge_by_hand_that_deletes_it_says_it_and_so_does_taking_that_back(
+    parts: HomeParts, context: ScopeContext, style: Path
+) -> None:
+    before = style.read_bytes()
+    other = style.with_name("commit-messages.md")
+    changes = [
+        HandChange("/memories/global/commit-messages.md", b"both\n", sha256_of_bytes(other.read_bytes())),
+        HandChange(STYLE, None, sha256_of_bytes(before)),
+    ]
+    undo = HandChanges(parts).apply(context, changes, kind="merge", subject="Merged by hand")
+    assert undo.warning == f"{STYLE} was deleted although write-protected."
+    assert HandEdits(parts).undo(undo) == "Took back 2 changed files."
+    assert style.read_bytes() == before
+
+
+def test_taking_back_several_says_what_each_of_them_warns_of(
+    parts: HomeParts, context: ScopeContext, style: Path
+) -> None:
+    edits = HandEdits(parts)
+    undo = edits.as_one(
+        [
+            lambda: edits.rename(context, STYLE, "/memories/global/style.md"),
+            lambda: edits.pin(context, ["/memories/global/style.md"], True),
+        ]
+    )
+    assert "renamed although write-protected" in undo.warning
+    assert "renamed although write-protected" in edits.undo(undo)
+    assert style.exists()

@@ -21,6 +21,7 @@ from reverie.memory.paths import ROOT
 from reverie.ui import words
 from reverie.ui.memory.dialogs import PathDialog
 from reverie.ui.memory.edits import Edits, renames_of
+from reverie.ui.memory.take_back import with_warning
 from reverie.ui.memory.tree_nodes import SCOPES, FileData, FolderData, parse_shown, path_of
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.shown import visible
@@ -291,9 +292,7 @@ class HandControl(QObject):
         """Say what was done, with Undo beside it."""
         last = self.edits.last
         buttons = [("undo", self.tr("Undo"), self.tr("Take it back"))] if last is not None else []
-        if last is not None and last.warning:
-            sentence = f"{sentence.rstrip('.')}. {visible(last.warning)}"
-        self._tab.undo_bar.say(sentence, buttons=buttons)
+        self._tab.undo_bar.say(with_warning(sentence, last), buttons=buttons)
         self._tab.situation_changed.emit()
 
     @Slot(str)

@@ -20,7 +20,7 @@ from reverie.ui.buttons import FitPushButton
 from reverie.ui.icons import Icons
 from reverie.ui.labels import ElidedLabel, WrapLabel
 from reverie.ui.memory.bars import MessageBar, Tone
-from reverie.ui.memory.run_words import used_tokens
+from reverie.ui.memory.run_words import conflict_words, used_tokens
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, UNIT
 
@@ -191,11 +191,7 @@ class RunPanel(QWidget):
         if not result.conflicts:
             self.result.say(visible(result.summary))
             return
-        paths = ", ".join(visible(path) for path in result.conflicts)
-        text = self.tr("{summary} Left as they are, because they were edited since: {paths}").format(
-            summary=visible(result.summary), paths=paths
-        )
-        self.result.say(text, tone="warn")
+        self.result.say(conflict_words(result), tone="warn")
 
     def failed(self, error: MendableError) -> None:
         """The run could not begin or broke off."""

@@ -72,10 +72,13 @@ def can_revert(run: RunSummary) -> bool:
 
 
 def conflict_words(result: RevertView) -> str:
+    """What came of taking a run back, with what was left as it is by name."""
     paths = ", ".join(visible(path) for path in result.conflicts)
-    return tr("{summary} Left as they are, because they were edited since: {paths}").format(
-        summary=visible(result.summary), paths=paths
-    )
+    if len(result.conflicts) == 1:
+        text = tr("{summary} Left as it is, because it was edited since: {paths}")
+    else:
+        text = tr("{summary} Left as they are, because they were edited since: {paths}")
+    return text.format(summary=visible(result.summary), paths=paths)
 
 
 def kind_words(run: RunSummary) -> str:

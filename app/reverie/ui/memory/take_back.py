@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
+from reverie.ui.shown import visible
 from reverie.ui.words import tr
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ class TakeBack(QObject):
         bar.chosen.connect(self._on_chosen)
 
     def offer(self, undo: Undo, sentence: str) -> None:
-        """Say what was done, with Undo beside it."""
+        """Say what was done and what it warns of, with Undo beside it."""
         self._undo = undo
-        self._bar.say(sentence, buttons=[undo_button()])
+        self._bar.say(with_warning(sentence, undo), buttons=[undo_button()])
 
     def forget(self) -> None:
         """What was done before is not to be taken back from here."""
@@ -43,6 +44,13 @@ class TakeBack(QObject):
             self._edits.undo()
         else:
             self._bar.say(self._too_late)
+
+
+def with_warning(sentence: str, undo: Undo | None) -> str:
+    """What was done, and what went wrong once it was done."""
+    if undo is None or not undo.warning:
+        return sentence
+    return f"{sentence.rstrip('.')}. {visible(undo.warning)}"
 
 
 def undo_button() -> tuple[str, str, str]:
