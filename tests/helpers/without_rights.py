@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from typing import NoReturn
 
 from helpers import ordinary_user
 
+_LIMIT_S = 60
 _TESTS = Path(__file__).parent.parent
 # What a command imports late is imported once, here.
 _LIBRARIES = ("pygit2", "rapidfuzz.fuzz", "yaml.cyaml")
@@ -96,6 +98,7 @@ def _become(words: list[str], env: dict[str, str], directory: str, out: str, err
     os.environ.update(env)
     os.chdir(directory)
     sys.argv = ["reverie", *words]
+    signal.alarm(_LIMIT_S)  # one that hangs is killed, which its exit code tells
     main = import_module("reverie.__main__").main
     code = 0
     try:
