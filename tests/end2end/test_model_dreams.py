@@ -25,7 +25,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return copy_sample("mux-home", tmp_path)
+    return copy_sample("mux-home", tmp_path, whole=False)
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def wrote(line: str) -> Call:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return copy_sample("mux-home", tmp_path)
+    return copy_sample("mux-home", tmp_path, whole=False)
 
 
 @pytest.fixture

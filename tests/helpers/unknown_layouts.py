@@ -28,7 +28,7 @@ MIGRATIONS = "CREATE TABLE _sqlx_migrations (version INTEGER, description TEXT)"
 
 
 def mux(place: Path) -> Home:
-    return MuxHome(copy_sample("mux-home", place))
+    return MuxHome(copy_sample("mux-home", place, whole=False))
 
 
 def codex(place: Path) -> Home:

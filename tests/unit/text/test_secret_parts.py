@@ -53,7 +53,7 @@ def test_prefixes_are_unique_and_every_row_names_its_source() -> None:
 
 
 @pytest.mark.parametrize("row", PATTERNS, ids=lambda row: row.service)
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(30, least=5))
 @given(data=st.data())
 def test_whatever_a_pattern_matches_holds_its_word(row: Shaped, data: st.DataObject) -> None:
     match = data.draw(st.from_regex(row.pattern).map(re.compile(row.pattern).search))
@@ -65,7 +65,7 @@ def test_whatever_a_pattern_matches_holds_its_word(row: Shaped, data: st.DataObj
 
 
 @pytest.mark.parametrize("row", NEARBY, ids=lambda row: row.service)
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(20, least=5))
 @given(data=st.data())
 def test_a_value_counts_only_beside_the_name_of_its_service(row: object, data: st.DataObject) -> None:
     assert isinstance(row, type(NEARBY[0]))
