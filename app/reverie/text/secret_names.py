@@ -130,8 +130,8 @@ _LEAST: dict[Kind, int] = {"password": 6, "token": 8, "pass": 5, "key": 16, "men
 _HINTS = (
     "pass", "secret", "token", "key", "cred", "pwd", r"pw\b", r"pat\b", "jwt", "psk", "bearer", r"auth\b",
     r"code\b", r"codes\b", "kennw", "contrasen", "senha", "mdp", "wachtwoord", "haslo", "sifre", "heslo",
-    "jeton", "clef", "clave", "chave", "chiave", "parola", "login", "zugang", "identifiants", "geheim", "segre",
-    "mnemonic", "seed phrase", "recovery phrase", "authtok", "otp", "2fa seed",
+    "jeton", "clef", "clave", "chave", "chiave", "parola", "login", "zugang", "identifiants", "geheim",
+    "segre", "mnemonic", "seed phrase", "recovery phrase", "authtok", "otp", "2fa seed",
 )  # fmt: skip
 _HINT = re.compile("|".join(_HINTS))
 _HINT_WORDS = tuple(hint.removesuffix(r"\b") for hint in _HINTS)
