@@ -20,6 +20,7 @@ from typing import Literal
 
 from reverie.text.secret_values import (
     Span,
+    holds_any,
     is_file_name,
     is_hash_like,
     is_mixed,
@@ -108,6 +109,14 @@ NO_VALUE = re.compile(
 _PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){1,7}")
 _OPTION_NAME = re.compile(r"[a-z]+(?:-[a-z]+){1,2}\d?")
 _CODE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*(?P<more>[(\[])?")
+# Their text has a shape of its own; what follows such a name is a fingerprint.
+_KEYS_BY_FINGERPRINT = frozenset({"gpg", "pgp"})
+# "If the tests pass: ..."
+_WHAT_PASSES = frozenset(
+    {"all", "builds", "check", "checks", "must", "should", "specs", "test", "tests", "will"}
+)
+# A header of a request, as `X-ClickHouse-Key`.
+_KEY_HEADER = re.compile(r"[Xx]-[\w-]+-[Kk]ey\Z")
 _LETTER = re.compile(r"[A-Za-z]")
 _DIGIT = re.compile(r"\d")
 _NOTHING_MORE = re.compile(r"""[ \t\r,;)\]}*|"'`.]*(?:\n|\Z)""")
@@ -118,11 +127,14 @@ PUBLIC_KEY = re.compile(r"ssh-|ecdsa-|AAAA[BCE]|SHA256:|MD5:")
 _LEAST: dict[Kind, int] = {"password": 6, "token": 8, "pass": 5, "key": 16, "mention": 16}
 
 # One of them is in every name or word that makes a value a secret.
-_HINT = re.compile(
-    r"pass|secret|token|key|cred|pwd|pw\b|pat\b|jwt|psk|bearer|auth\b|code\b|codes\b|kennw|contrasen|senha|mdp"
-    r"|wachtwoord|haslo|sifre|heslo|jeton|clef|clave|chave|chiave|parola|login|zugang|identifiants|geheim|segre"
-    r"|mnemonic|seed phrase|recovery phrase|authtok|otp"
-)
+_HINTS = (
+    "pass", "secret", "token", "key", "cred", "pwd", r"pw\b", r"pat\b", "jwt", "psk", "bearer", r"auth\b",
+    r"code\b", r"codes\b", "kennw", "contrasen", "senha", "mdp", "wachtwoord", "haslo", "sifre", "heslo",
+    "jeton", "clef", "clave", "chave", "chiave", "parola", "login", "zugang", "identifiants", "geheim",
+    "segre", "mnemonic", "seed phrase", "recovery phrase", "authtok", "otp", "2fa seed",
+)  # fmt: skip
+_HINT = re.compile("|".join(_HINTS))
+_HINT_WORDS = tuple(hint.removesuffix(r"\b") for hint in _HINTS)
 _FOREIGN_HINT = re.compile(
     r"contraseñ|hasło|şifre|lösenord|schlüssel|clé|парол|ключ|токен|секрет|密|口令|令牌|金鑰|パスワ|暗証|トークン"
     r"|キー|秘|シークレット|비밀|토큰|키"
@@ -139,7 +151,7 @@ def small_letters(text: str) -> str:
 
 def secret_lines(text: str, small: str) -> list[tuple[int, int]]:
     """Start and end of every line with a word for a secret. `small`: `small_letters(text)`."""
-    found = _lines_with(_HINT, small)
+    found = _lines_with(_HINT, small) if holds_any(small, _HINT_WORDS) else []
     if not text.isascii():
         found = sorted({*found, *_lines_with(_FOREIGN_HINT, small)})
     return found
@@ -178,6 +190,8 @@ def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, Span | N
     kind = kind_of_name(name)
     if kind in (None, "key", "mention", "pass") and not named["flag"]:
         kind = _kind_with_words_before(text, named, line, kind)
+    if kind == "key" and _KEY_HEADER.match(name):
+        kind = "token"
     if kind is None:
         return position, _basic_auth(text, name, position)
     position = _end_of(_BLOCK, text, position)
@@ -232,6 +246,8 @@ def kind_of_words(words: list[str]) -> Kind | None:
         return "token"
     if last == "keys":
         last = "key"
+    if last == "key" and before in _KEYS_BY_FINGERPRINT:
+        return None
     if last == "key" and before:
         if _KEYS_OF.fullmatch(before) and not _OPEN_KEYS.intersection(words):
             return "token"
@@ -241,7 +257,7 @@ def kind_of_words(words: list[str]) -> Kind | None:
     if last == "auth" and before:
         return "key"
     if last in ("pass", "pw"):
-        return "password" if before else "pass"
+        return "password" if before and before not in _WHAT_PASSES else "pass"
     return "mention" if not _PASSWORDS.union(_TOKENS).isdisjoint(words) else None
 
 
@@ -271,7 +287,8 @@ def is_open_key(text: str, start: int, end: int, line: int) -> bool:
         return False
     before = _BEFORE.search(text[max(line, start - 60) : start])
     words = re.findall(r"[^\W\d_]+", before[0].lower())[-1:] if before is not None else []
-    return not _OPEN_KEYS.isdisjoint([*words, *own[:-1]])
+    named = {*words, *own[:-1]}
+    return not (_OPEN_KEYS.isdisjoint(named) and _KEYS_BY_FINGERPRINT.isdisjoint(named))
 
 
 def _is_quoted_secret(kind: Kind, name: str, value: str, *, assigned: bool) -> bool:

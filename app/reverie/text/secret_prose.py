@@ -21,6 +21,7 @@ from reverie.text.secret_shapes import places_of
 from reverie.text.secret_table import NEARBY
 from reverie.text.secret_values import (
     Span,
+    holds_any,
     is_file_name,
     is_hash_like,
     is_hex,
@@ -42,7 +43,7 @@ _PASSWORD_WORD = (
     "|密码|密碼|口令|パスワード|暗証番号|シークレット|비밀번호"
 )
 _TOKEN_WORD = (
-    "tokens?|t?otp seed|keys?|apikeys?|jwt|schlüssel|clés?|clef|chave|chiave|jeton|ключ[а-я]{0,2}"
+    "tokens?|(?:t?otp|2fa) seed|keys?|apikeys?|jwt|schlüssel|clés?|clef|chave|chiave|jeton|ключ[а-я]{0,2}"
     "|токен[а-я]{0,2}|密钥|密鑰|秘钥|令牌|金鑰|トークン|キー|秘密鍵|토큰|키"
 )
 _SECRET_WORD = re.compile(
@@ -126,7 +127,9 @@ _FILLERS = frozenset(
     ]
 )
 _IS = frozenset(("is", "ist", "lautet", "est", "es", "é", "è", "это"))
-_ACCOUNT = re.compile(r"\b(?:users?|username|login|log in|account|smtp|ftp|admin|root)\b")
+_ACCOUNT = re.compile(
+    r"\b(?:users?|username|login|log in|account|smtp|ftp|admin|root|db|database|vpn|wifi|ssh)\b"
+)
 _SET = frozenset(["set", "changed", "reset", "rotated", "updated", "equal", "geändert", "gesetzt"])
 _OPENING = "\"'`“”«»„‘’(*[<"
 _CLOSING = "\"'`“”«»‘’)*]>,;:.!?|"
@@ -138,6 +141,7 @@ _IS_THE = re.compile(
     r"(?:\A|[\s\"'`(])([^\s\"'`(]{5,80})[\"'`]?[ ](?:is|as|ist|est|es|é|è)[ ]"
     r"(?:(?:the|our|my|a|das|unser|le|la|el|o|a|il)[ ])?(?:[\w-]{1,20}[ ]){0,3}\Z"
 )
+_OPTION_NEXT = re.compile(r"[ \t]{1,4}--[a-z]")
 _ADMIN_PAIR = re.compile(r"([A-Za-z0-9_.@+-]{2,64})[ ]?[/:|,][ ]?([^\s\"'`,;|]{4,100})")
 _PHRASE = re.compile(r"[ \t]{0,3}(?:is|:|=)[ \t]{0,3}[\"'`]?((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})")
 _LONG = re.compile(r"[A-Za-z0-9_+/=.~-]{16,1024}")
@@ -163,6 +167,7 @@ _LINE_VALUE = re.compile(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ \t
 def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterator[Span]:
     """Spans of the secrets in sentences on `lines`. `small`: the text in small letters, of equal length."""
     for start, end in lines:
+        yield from _phrases(text, small, start, end)
         done = start
         words = list(_SECRET_WORD.finditer(small, start, end))
         for number, word in enumerate(words):
@@ -180,6 +185,8 @@ def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterat
 def _told(text: str, small: str, word: re.Match[str], line: int, limit: int, line_end: int) -> Iterator[Span]:
     is_password = word["password"] is not None
     start = word.end()
+    if _OPTION_NEXT.match(text, start):
+        return  # the value of an option of its own
     if (
         word["password"] == "pass"
         and _ACCOUNT.search(small, max(line, word.start() - 80), word.start()) is None
@@ -199,8 +206,14 @@ def _told(text: str, small: str, word: re.Match[str], line: int, limit: int, lin
         return
     if word[0].endswith(("credentials", "creds", "login", "zugangsdaten", "identifiants", "credenciais")):
         pair = _ADMIN_PAIR.search(text, start, limit)
-        if pair is not None and is_password_like(pair[2].rstrip(_CLOSING)) and not is_place(pair[0]):
-            yield _trimmed(text, pair.start(2), pair.end(2), is_password=True)
+        while pair is not None:
+            is_path = is_place(pair[0]) or text[pair.start() - 1 : pair.start()] == "/"
+            if is_password_like(pair[2].rstrip(_CLOSING)) and not is_path:
+                yield _trimmed(text, pair.start(2), pair.end(2), is_password=True)
+                return
+            # `Router: admin / ...`: the second of this pair may be the first of the next.
+            named = pair[0].rpartition(pair[2])[1] and ":" in pair[0][: pair.start(2) - pair.start()]
+            pair = _ADMIN_PAIR.search(text, pair.start(2), limit) if named else None
         return
     gives, previous = False, ""
     for number, match in enumerate(_WORD.finditer(text, start, limit)):
@@ -223,7 +236,8 @@ def _told(text: str, small: str, word: re.Match[str], line: int, limit: int, lin
         in_brackets = number <= 1 and raw[0] == "(" and raw.rstrip(".,;:")[-1] == ")"
         if gives or in_brackets or number == 0 or (number == 1 and is_password):
             adjacent = not gives
-            if value and _is_value(value, is_password=is_password, adjacent=adjacent):
+            drawn = number == 0 and is_password and is_hex(value) and len(value) in (32, 64, 128)
+            if value and (drawn or _is_value(value, is_password=is_password, adjacent=adjacent)):
                 yield _trimmed(text, begin, begin + len(value), is_password=is_password)
                 return
             if quoted and is_password and previous in _IS and is_lone_word(value):
@@ -239,6 +253,15 @@ def _told(text: str, small: str, word: re.Match[str], line: int, limit: int, lin
         previous = plain
 
 
+def _phrases(text: str, small: str, start: int, end: int) -> Iterator[Span]:
+    """The words from which a wallet can be restored."""
+    for word in ("mnemonic", "seed phrase", "recovery phrase"):
+        at = small.find(word, start, end)
+        phrase = _PHRASE.match(text, at + len(word)) if at >= 0 else None
+        if phrase is not None:
+            yield phrase.start(1), phrase.end(1), "password"
+
+
 def is_lone_word(value: str) -> bool:
     """Whether a quoted word of letters is a value: no word that describes one."""
     return (
@@ -250,7 +273,13 @@ def is_lone_word(value: str) -> bool:
 
 
 def _is_value(value: str, *, is_password: bool, adjacent: bool = False) -> bool:
-    if is_placeholder(value) or is_place(value) or value[0] in "&?" or PUBLIC_KEY.match(value):
+    if (
+        is_placeholder(value)
+        or is_place(value)
+        or "](" in value
+        or value[0] in "&?"
+        or PUBLIC_KEY.match(value)
+    ):
         return False
     if is_password:
         if len(value) >= 32 and is_hex(value):
@@ -302,11 +331,6 @@ def _net(text: str, small: str, start: int, end: int) -> Iterator[Span]:
                 looks_drawn = is_hash_like(match[0]) or is_random(match[0])
                 if looks_drawn and not match[0].isalpha() and not is_place(match[0]):
                     yield match.start(), match.end(), "token"
-    for word in ("mnemonic", "seed phrase", "recovery phrase"):
-        at = small.find(word, start, end)
-        phrase = _PHRASE.match(text, at + len(word)) if at >= 0 else None
-        if phrase is not None:
-            yield phrase.start(1), phrase.end(1), "password"
 
 
 @cache
@@ -452,11 +476,20 @@ _OPTIONS: tuple[tuple[str, str], ...] = (
     ("zip", r"""(?:-P|--password)[ =]?["']?([^\s"']{4,256})"""),
     ("7z", r"""-p["']?([^\s"']{4,256})"""),
     ("sqlcmd", r"""-P[ =]?["']?([^\s"']{4,256})"""),
-    ("htpasswd", r"""-[a-zA-Z]{0,4}b[a-zA-Z]{0,4}[ ]\S{1,100}[ ]\S{1,64}[ ]["']?([^\s"']{4,256})"""),
+    (
+        "htpasswd",
+        r"""-[a-zA-Z]{0,4}b[a-zA-Z]{0,4}(?:[ ]-[a-zA-Z]{1,4}){0,3}[ ]"""
+        r"""\S{1,100}[ ]\S{1,64}[ ]["']?([^\s"']{4,256})""",
+    ),
     ("openssl", r"""(?:-pass(?:in|out)?|-k)[ ](?:pass:)?["']?([^\s"':]{4,256})"""),
     ("configure set", r"""[\w.]{0,40}(?:secret|token|key|password)[\w.]{0,40}[ ]["']?([^\s"']{8,256})"""),
     ("config set", r"""[\w.:/@-]{0,60}(?:secret|token|key|pass|auth)[\w.]{0,40}[ =]["']?([^\s"']{8,256})"""),
     ("secret set", r"""(?:-b|--body)[ =]["']?([^\s"']{4,256})"""),
+    ("xfreerdp", r"""/p:["']?([^\s"']{4,256})"""),
+    ("snmp", r"""-[AX][ ]?["']?([^\s"']{8,256})"""),
+    ("net user", r"""\S{1,64}[ ]["']?([^\s"'/]{4,256})["']?(?=[ ]/add)"""),
+    ("requirepass", r"""["']?([^\s"']{4,256})"""),
+    ("masterauth", r"""["']?([^\s"']{4,256})"""),
     ("net use", r"""/user:\S{1,64}[ ]["']?([^\s"'/]{4,256})"""),
 )  # fmt: skip
 _PIPED = re.compile(
@@ -485,7 +518,7 @@ def command_secrets(text: str) -> Iterator[Span]:
                 continue
             if tool == "sshpass" or not value.isalpha():
                 yield match.start(1), match.start(1) + len(value), "password"
-    if any(client in text for client in _CLIENTS):
+    if holds_any(text, _CLIENTS):
         for match in _USER.finditer(text):
             line = text[max(text.rfind("\n", 0, match.start()) + 1, match.start() - 400) : match.start()]
             if any(client in line for client in _CLIENTS) and not is_placeholder(match[2]):

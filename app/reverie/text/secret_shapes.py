@@ -73,10 +73,14 @@ _PGPASS_MARKS = (":5432:", ":5433:", ":6432:", ":*:", "pgpass")
 
 _KEY_BEGIN = re.compile(
     r"-----\s{0,4}BEGIN\s{1,4}(?:[A-Z0-9]{1,20}\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
+    r"|-----BEGIN OpenVPN Static key V1-----"
 )
 _KEY_END = re.compile(
     r"-----\s{0,4}END\s{1,4}(?:[A-Z0-9]{1,20}\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
+    r"|-----END OpenVPN Static key V1-----"
 )
+# The private part of a key of PuTTY (its documentation, appendix "PPK file format").
+_PUTTY = re.compile(r"Private-Lines: \d{1,3}((?:\r?\n[ \t>]{0,20}[A-Za-z0-9+/=]{1,64}(?=\s|\Z)){1,999})")
 # A line of a key whose end is missing: what quoting, indenting or escaping puts before it, then its text.
 _KEY_LINE = re.compile(
     r"""[\s>|*\#"',+\\-]{0,40}
@@ -87,14 +91,22 @@ _KEY_LINE = re.compile(
 _LONGEST_KEY = 32_768
 
 _ROWS = {row.prefix: row for row in PREFIXED}
+_IN_WORDS = [row for row in PATTERNS if row.is_one_word]
+_IN_TEXTS = [row for row in PATTERNS if not row.is_one_word]
+# Neither prefixes nor what follows them hold a space, so shorter words hold no secret of the table.
+_LEAST_WORD = min(
+    LONG_WORD, *(len(row.prefix) + (row.least if not row.prefix.endswith("=") else 0) for row in PREFIXED)
+)
 
 
 def shaped_secrets(text: str, small: str) -> Iterator[Span]:
     """Spans of all secrets with a shape of their own; they may overlap. `small`: the text in small letters,
     of the same length."""
     yield from _private_keys(text)
-    yield from _prefixed(text)
-    yield from _patterned(text)
+    words = list(_long_words(text))
+    if words:
+        yield from _prefixed(text, words)
+    yield from _patterned(text, words)
     for match in _PLAIN_SK.finditer(text) if "sk-" in text else ():
         if _NO_ORDINARY_NAME.search(match[0]) and not is_mask(match[0][3:]):
             yield match.start(), match.end(), "provider-key"
@@ -135,19 +147,14 @@ def _matches_at(pattern: re.Pattern[str], text: str, searched: str, *parts: str)
                 yield match
 
 
-def _patterned(text: str) -> Iterator[Span]:
+def _patterned(text: str, words: list[tuple[int, int, str]]) -> Iterator[Span]:
     """The secrets of `secret_table.PATTERNS`."""
     found: list[re.Match[str]] = []
-    in_words = []
-    for row in PATTERNS:
-        if row.word not in text:
-            continue
-        if row.is_one_word:
-            in_words.append(row)
-        else:
+    for row in _IN_TEXTS:
+        if row.word in text:
             found += _compiled(row).finditer(text)
-    for start, end, word in _long_words(text) if in_words else ():
-        for row in in_words:
+    for start, end, word in words:
+        for row in _IN_WORDS if end - start >= LONG_WORD else ():
             if row.word in word:
                 found += _compiled(row).finditer(text, start, end)
     for match in found:
@@ -157,12 +164,12 @@ def _patterned(text: str) -> Iterator[Span]:
 
 
 def _long_words(text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, end and text of the words that are long enough for a row of the table."""
     position = 0
-    for word in text.split():
-        if len(word) >= LONG_WORD:
-            position = text.index(word, position)
-            yield position, position + len(word), word
-            position += len(word)
+    for word in [word for word in text.split() if len(word) >= _LEAST_WORD]:
+        position = text.index(word, position)
+        yield position, position + len(word), word
+        position += len(word)
 
 
 def _in_addresses(text: str) -> Iterator[Span]:
@@ -210,17 +217,17 @@ def _compiled(row: Shaped) -> re.Pattern[str]:
     return re.compile(row.pattern)
 
 
-def _prefixed(text: str) -> Iterator[Span]:
+def _prefixed(text: str, words: list[tuple[int, int, str]]) -> Iterator[Span]:
     pattern = prefixes_pattern()
-    position = 0
-    while (mark := pattern.search(text, position)) is not None:
-        position = mark.end()
-        row = _ROWS[mark[0]]
-        end = _end_of_body(text, position, row)
-        if end:
-            start = position if row.prefix.endswith("=") else mark.start()
-            position = end
-            yield start, end, "provider-key"
+    for position, word_end, _word in words:
+        while (mark := pattern.search(text, position, word_end)) is not None:
+            position = mark.end()
+            row = _ROWS[mark[0]]
+            end = _end_of_body(text, position, row)
+            if end:
+                start = position if row.prefix.endswith("=") else mark.start()
+                position = end
+                yield start, end, "provider-key"
 
 
 def _end_of_body(text: str, start: int, row: Prefixed) -> int:
@@ -303,6 +310,8 @@ def _is_credential(scheme: str, value: str) -> bool:
 
 
 def _private_keys(text: str) -> Iterator[Span]:
+    for match in _PUTTY.finditer(text) if "Private-Lines: " in text else ():
+        yield match.start(1), match.end(1), "private-key"
     if "-----" not in text:
         return
     ends = [match.end() for match in _KEY_END.finditer(text)]

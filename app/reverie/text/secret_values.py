@@ -98,8 +98,10 @@ _TECHNICAL = re.compile(
     r"[-_]?\d{1,4}(?:[a-z]{1,2})?(?:[-_.]\d{1,4})?\Z"
 )
 _SEVERAL_NAMES = re.compile(
-    r"[A-Za-z]{2,}\d{0,2}(?:[/+][A-Za-z]{2,}\d{0,2})+\Z|(?:%[0-9A-Fa-f]{2}|[A-Za-z+.]){0,200}%2[0-9A-F]"
+    r"[A-Za-z]{2,}\d{0,2}(?:[/+](?:[A-Za-z]{2,}\d{0,2}|[A-Za-z]\d{1,2}[a-z]))+\Z|(?:%[0-9A-Fa-f]{2}|[A-Za-z+.]){0,200}%2[0-9A-F]"
 )
+# Of a regular expression: `\s*`, `\w+`.
+_OF_PATTERN = re.compile(r"\\[sSwWdDb][*+{?]")
 _CALL = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][A-Za-z0-9_$]*)*[(\[{]")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -107,6 +109,7 @@ _DIGIT = re.compile(r"\d")
 _SPECIAL = re.compile(r"[!@#$%^&*?~+=§€£]")
 _SAME = re.compile(r"([xX])\1{7}")
 _RUN = re.compile(r"[A-Za-z0-9]{10,}")
+_CAMEL_CASE = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]{2,}){2,}\Z")
 _KEBAB = re.compile(r"[a-z]{3,}(?:-[a-z]{2,}){3,}\Z")
 
 
@@ -185,7 +188,13 @@ def is_password_like(value: str) -> bool:
     """Whether a word of a sentence could be a password: no word, name, number, version, path or method."""
     if len(value) < 5 or len(value) > 200 or is_placeholder(value) or is_place(value) or is_call(value):
         return False
-    if "://" in value or "](" in value or value[0] in ")]}.,#[(" or _SEVERAL_NAMES.match(value):
+    if (
+        "://" in value
+        or "](" in value
+        or _OF_PATTERN.search(value)
+        or value[0] in ")]}.,#[("
+        or _SEVERAL_NAMES.match(value)
+    ):
         return False
     if _PLAIN_NUMBER.match(value) or _VERSION.match(value) or _TECHNICAL.match(value) or is_hash_like(value):
         return value.isdigit() and len(value) >= 6
@@ -201,7 +210,9 @@ def is_password_like(value: str) -> bool:
     words = re.split(r"[_.-]", value)
     if len(words) > 1 and sum(map(is_mixed, words)) == 0:
         return not value.replace("-", "").replace("_", "").replace(".", "").isdigit() and "_" not in value
-    return not (value[0].isupper() and re.search(r"\d[A-Z][a-z]", value) and len(value) > 12)
+    return not (
+        value[0].isupper() and value.isalnum() and re.search(r"\d[A-Z][a-z]", value) and len(value) > 12
+    )
 
 
 def is_random(value: str, least: int = 16) -> bool:
@@ -213,6 +224,8 @@ def is_random(value: str, least: int = 16) -> bool:
 
 
 def _is_random_run(run: str) -> bool:
+    if _CAMEL_CASE.match(run):
+        return False
     kinds = ["0" if char.isdigit() else "A" if char.isupper() else "a" for char in run]
     changes = sum(one != other for one, other in pairwise(kinds))
     to_digits = sum((one == "0") != (other == "0") for one, other in pairwise(kinds))

@@ -15,6 +15,7 @@ _LABELLED = Path(__file__).parents[2] / "labelled" / "harmless_lines.txt"
 # Made up for the tests, and taken apart so that scanners of repositories do not take them for real ones.
 _RANDOM = "q7Zx2Lk9" + "Vb4Tn8Wc" + "3Rm6Yp1H"
 _HEX = "3f9a0c17" * 4
+_PHRASE = "otter maple copper violet tunnel harbor pepper walnut silver rocket candle meadow"
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,22 @@ _HEX = "3f9a0c17" * 4
         ("Server=db;User Id=sa;Password=hunter2;", "hunter2"),
         ("jdbc:oracle:thin:ada/hunter2@db:1521/x", "hunter2"),
         (f"git clone https://{_RANDOM}@git.test/x.git", _RANDOM),
+        # the forms that a second list of 200 showed
+        ("DB pass -> hunter22", "hunter22"),
+        ("Das Passwort lautet Jh2-L4Zg-OuTa7.", "Jh2-L4Zg-OuTa7"),
+        ("- Zugangsdaten Router: admin / Winter2026#", "Winter2026#"),
+        ("2FA seed: 33RPDCULBA6Z4IDCEC67PNXFZLN5732R", "33RPDCULBA6Z4IDCEC67PNXFZLN5732R"),
+        (f"shared secret {_HEX}", _HEX),
+        (f"X-ClickHouse-Key: {_RANDOM[:14]}", _RANDOM[:14]),
+        (f'mnemonic: "{_PHRASE}"', _PHRASE),
+        (f"Seed phrase: {_PHRASE}", _PHRASE),
+        ("htpasswd -b -c users ada hunter22", "hunter22"),
+        ("xfreerdp /u:ada /p:hunter22 /v:box", "hunter22"),
+        ("snmpwalk -v3 -A hunter22 box", "hunter22"),
+        ("net user ada hunter22 /add", "hunter22"),
+        ("requirepass hunter22", "hunter22"),
+        (f"-----BEGIN OpenVPN Static key V1-----\n{_HEX}\n-----END OpenVPN Static key V1-----", _HEX),
+        (f"Public-Lines: 1\nAAAA\nPrivate-Lines: 1\n{_RANDOM}{_RANDOM}\nPrivate-MAC: 00", _RANDOM),
         # other languages
         ("Das Passwort für Staging lautet hunter2.", "hunter2"),
         ("Kennwort (Test): Herbst2026", "Herbst2026"),
@@ -99,6 +116,24 @@ def test_secrets_of_notes_go(text: str, gone: str) -> None:
     assert gone not in clean
     assert "[redacted:" in clean
     assert redact(clean) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "aws ecr get-login-password --region us-east-1",
+        "  pattern: (API_KEY|SECRET|TOKEN)\\s*=\\s*[\"']",
+        "first login. Requires `/scim/v2/Users` and `/scim/v2/Groups` endpoints",
+        "Use Docker secrets in Swarm/K8s",
+        "ViewState[AntiXsrfTokenKey] = Page.ViewStateUserKey;",
+        "secret = ecdh.Derive(Key.Import(partnerPublicKey, CngKeyBlobFormat.EccPublicBlob));",
+        "sign in with ID token ([e2337ba](https://git.test/a/commit/e2337bad535598d9f751505de52a18c59f1505c3))",
+        "Our GPG key: 13BB3A34C9E380258CE43D595CB150B31F6426BC",
+        "- If tests pass: Continue",
+    ],
+)
+def test_text_of_real_documentation_stays(text: str) -> None:
+    assert redact(text) == text
 
 
 def test_harmless_lines_that_speak_of_secrets_stay() -> None:
