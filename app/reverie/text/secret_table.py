@@ -559,6 +559,7 @@ NEARBY: tuple[Nearby, ...] = (
         "PagerDuty", ("pagerduty",), r"u\+[A-Za-z0-9_-]{18}|[A-Za-z0-9_+-]{20}", "developer.pagerduty.com"
     ),
     Nearby("Opsgenie", ("opsgenie",), _UUID, "docs.opsgenie.com, API keys"),
+    Nearby("DeepL", ("deepl",), rf"{_UUID}(?::fx)?", "developers.deepl.com, authentication"),
     Nearby("Spotify", ("spotify",), r"[0-9a-f]{32}", "developer.spotify.com, client secrets"),
     Nearby("OpenWeather", ("openweather",), r"[0-9a-f]{32}", "openweathermap.org, API keys"),
     Nearby("Infura", ("infura",), r"[0-9a-f]{32}", "docs.infura.io, API keys"),
