@@ -31,9 +31,9 @@ from reverie.text.secret_values import (
     is_random,
 )
 
-Kind = Literal["password", "token", "pass", "key", "mention"]
-"""`pass`, `key`: the name alone says little. `mention`: a secret's word somewhere in the name
-(`TOKEN_GITHUB`, `password_hash`), not at its end."""
+Kind = Literal["password", "token", "pass", "key", "gpg-key", "mention"]
+"""`pass`, `key`: the name alone says little. `gpg-key`: a fingerprint more often than a key. `mention`: a
+secret's word somewhere in the name (`TOKEN_GITHUB`, `password_hash`), not at its end."""
 
 # A name, perhaps quoted, emphasised or typed (`token: str = `), and what separates it from its value.
 _NAMED = re.compile(
@@ -109,7 +109,7 @@ NO_VALUE = re.compile(
 _PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){1,7}")
 _OPTION_NAME = re.compile(r"[a-z]+(?:-[a-z]+){1,2}\d?")
 _CODE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*(?P<more>[(\[])?")
-# Their text has a shape of its own; what follows such a name is a fingerprint.
+# What follows such a name is a fingerprint, or the whole key in Base64.
 _KEYS_BY_FINGERPRINT = frozenset({"gpg", "pgp"})
 # "If the tests pass: ..."
 _WHAT_PASSES = frozenset(
@@ -124,7 +124,7 @@ _LONG_RUN = re.compile(r"[A-Za-z0-9+/]{20}")
 _MEMBER = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z")
 _MADE_RUN = re.compile(r"[A-Za-z0-9+/]{16,}")
 PUBLIC_KEY = re.compile(r"ssh-|ecdsa-|AAAA[BCE]|SHA256:|MD5:")
-_LEAST: dict[Kind, int] = {"password": 6, "token": 8, "pass": 5, "key": 16, "mention": 16}
+_LEAST: dict[Kind, int] = {"password": 6, "token": 8, "pass": 5, "key": 16, "gpg-key": 16, "mention": 16}
 
 # One of them is in every name or word that makes a value a secret.
 _HINTS = (
@@ -247,7 +247,7 @@ def kind_of_words(words: list[str]) -> Kind | None:
     if last == "keys":
         last = "key"
     if last == "key" and before in _KEYS_BY_FINGERPRINT:
-        return None
+        return "gpg-key"
     if last == "key" and before:
         if _KEYS_OF.fullmatch(before) and not _OPEN_KEYS.intersection(words):
             return "token"
@@ -257,7 +257,7 @@ def kind_of_words(words: list[str]) -> Kind | None:
     if last == "auth" and before:
         return "key"
     if last in ("pass", "pw"):
-        return "password" if before and before not in _WHAT_PASSES else "pass"
+        return "password" if before else "pass"
     return "mention" if not _PASSWORDS.union(_TOKENS).isdisjoint(words) else None
 
 
@@ -269,6 +269,8 @@ def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Ki
         return kind
     words = [word.lower() for word in re.findall(r"[^\W\d_]+", before[0])][-3:]
     own = [word.lower() for word in _WORDS.findall(named["name"])]
+    if own == ["pass"] and words[-1] in _WHAT_PASSES:
+        return kind
     joined = kind_of_words(words + own)
     if (
         own
@@ -343,6 +345,8 @@ def _looks_made(kind: Kind, value: str) -> bool:
         return is_password_like(value)
     if kind == "mention":
         return any(is_mixed(run[0]) for run in _MADE_RUN.finditer(value))
+    if kind == "gpg-key":
+        return is_random(value)
     if kind == "key":
         return is_random(value) or (is_hash_like(value) and len(value) in (32, 40, 48, 64, 96, 128))
     return (is_mixed(value) or is_passphrase(value)) or (

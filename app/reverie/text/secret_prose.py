@@ -257,9 +257,11 @@ def _phrases(text: str, small: str, start: int, end: int) -> Iterator[Span]:
     """The words from which a wallet can be restored."""
     for word in ("mnemonic", "seed phrase", "recovery phrase"):
         at = small.find(word, start, end)
-        phrase = _PHRASE.match(text, at + len(word)) if at >= 0 else None
-        if phrase is not None:
-            yield phrase.start(1), phrase.end(1), "password"
+        while at >= 0:
+            phrase = _PHRASE.match(text, at + len(word))
+            if phrase is not None:
+                yield phrase.start(1), phrase.end(1), "password"
+            at = small.find(word, at + len(word), end)
 
 
 def is_lone_word(value: str) -> bool:
@@ -273,18 +275,13 @@ def is_lone_word(value: str) -> bool:
 
 
 def _is_value(value: str, *, is_password: bool, adjacent: bool = False) -> bool:
-    if (
-        is_placeholder(value)
-        or is_place(value)
-        or "](" in value
-        or value[0] in "&?"
-        or PUBLIC_KEY.match(value)
-    ):
+    if is_placeholder(value) or is_place(value) or value[0] in "&?" or PUBLIC_KEY.match(value):
         return False
     if is_password:
         if len(value) >= 32 and is_hex(value):
             return not adjacent
         return is_password_like(value) and (not adjacent or is_mixed(value))
+    value = value.partition("](")[0]  # of a link, its text
     if is_file_name(value) and not is_random(value, 20):
         return False
     if is_hash_like(value):
@@ -406,7 +403,7 @@ def _cell_kind(cell: str) -> str | None:
         return None
     kind = kind_of_name(name.split()[-1]) if not name.isascii() else None
     kind = kind or kind_of_words([word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)])
-    return None if kind == "mention" else kind
+    return None if kind in ("mention", "gpg-key") else kind
 
 
 def _cell_value(text: str, start: int, end: int, kind: str) -> Iterator[Span]:
@@ -443,7 +440,9 @@ def tag_secrets(text: str) -> Iterator[Span]:
         for match in pattern.finditer(text):
             kind = kind_of_name(match[1].rpartition(":")[2])
             value = match[2]
-            if kind is None or is_placeholder(value) or is_place(value) or value.lower() == match[1].lower():
+            if kind in (None, "gpg-key") or is_placeholder(value) or is_place(value):
+                continue
+            if value.lower() == match[1].lower():
                 continue
             if kind in ("password", "pass"):
                 secret = is_password_like(value) or (

@@ -88,6 +88,12 @@ _PHRASE = "otter maple copper violet tunnel harbor pepper walnut silver rocket c
         ("requirepass hunter22", "hunter22"),
         (f"-----BEGIN OpenVPN Static key V1-----\n{_HEX}\n-----END OpenVPN Static key V1-----", _HEX),
         (f"Public-Lines: 1\nAAAA\nPrivate-Lines: 1\n{_RANDOM}{_RANDOM}\nPrivate-MAC: 00", _RANDOM),
+        # names that only look like a sentence or a fingerprint
+        ("TEST_PASS=sommerzeit", "sommerzeit"),
+        ('test_pw = "Sommerzeit"', "Sommerzeit"),
+        (f"GPG_KEY={_RANDOM * 200}", _RANDOM),
+        (f"[the token is {_RANDOM[:16]}](https://git.test/x)", _RANDOM[:16]),
+        (f"Write the mnemonic down. Mnemonic: {_PHRASE}", _PHRASE),
         # other languages
         ("Das Passwort für Staging lautet hunter2.", "hunter2"),
         ("Kennwort (Test): Herbst2026", "Herbst2026"),
@@ -130,6 +136,8 @@ def test_secrets_of_notes_go(text: str, gone: str) -> None:
         "sign in with ID token ([e2337ba](https://git.test/a/commit/e2337bad535598d9f751505de52a18c59f1505c3))",
         "Our GPG key: 13BB3A34C9E380258CE43D595CB150B31F6426BC",
         "- If tests pass: Continue",
+        "| GPG key | 13BB3A34C9E380258CE43D595CB150B31F6426BC |",
+        "<gpgKey>13BB3A34C9E380258CE43D595CB150B31F6426BC</gpgKey>",
     ],
 )
 def test_text_of_real_documentation_stays(text: str) -> None:
