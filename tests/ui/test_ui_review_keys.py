@@ -173,6 +173,30 @@ def test_e_edits_a_plan_and_is_typed_from_then_on(shown: Shown) -> None:
     assert shown.where == "a.md"
 
 
+@pytest.mark.parametrize("key", [Qt.Key.Key_P, Qt.Key.Key_A])
+def test_no_key_of_the_difference_leads_into_the_editor_where_the_next_would_be_typed(
+    shown: Shown, key: Qt.Key
+) -> None:
+    shown.show(plan())
+    choices, detail = shown.pane.choices, shown.pane.detail
+    assert choices is not None
+    shown.press(Qt.Key.Key_E)
+    QTest.keyClicks(detail.editor, "mine ")
+    words = detail.editor.toPlainText()
+    if key == Qt.Key.Key_A:
+        shown.press(Qt.Key.Key_X)
+        shown.press(key, on=detail.diff)
+    else:
+        shown.press(Qt.Key.Key_N)
+        shown.press(Qt.Key.Key_P, on=detail.diff)
+    assert (shown.where, detail.editor.isVisible()) == ("a.md", True)
+    focus = QApplication.focusWidget()
+    assert focus is shown.pane.tree
+    QTest.keyClick(focus, Qt.Key.Key_X)
+    assert detail.editor.toPlainText() == words
+    assert choices.file_taken(*_of(choices, A)) == "none"
+
+
 def test_a_finished_run_is_not_edited(shown: Shown) -> None:
     shown.show(finished())
     shown.press(Qt.Key.Key_E)

@@ -68,12 +68,12 @@ class ReviewActions(QObject):
         self.menu = QMenu(tree)
         self.menu.setAccessibleName(translated(_("Change")))
         does: dict[str, Callable[[], None]] = {
-            "next": lambda: tree.step(1),
-            "previous": lambda: tree.step(-1),
-            "next-file": lambda: tree.step(1, files=True),
-            "previous-file": lambda: tree.step(-1, files=True),
-            "accept": lambda: tree.tick(True),
-            "reject": lambda: tree.tick(False),
+            "next": lambda: self._in_tree(lambda: tree.step(1)),
+            "previous": lambda: self._in_tree(lambda: tree.step(-1)),
+            "next-file": lambda: self._in_tree(lambda: tree.step(1, files=True)),
+            "previous-file": lambda: self._in_tree(lambda: tree.step(-1, files=True)),
+            "accept": lambda: self._in_tree(lambda: tree.tick(True)),
+            "reject": lambda: self._in_tree(lambda: tree.tick(False)),
             "edit": detail.start_editing,
             "take-back": self._take_back,
             "open": self._open,
@@ -121,6 +121,14 @@ class ReviewActions(QObject):
         }
         for id_, action in self._made.items():
             action.setEnabled(possible.get(id_, choices is not None))
+
+    def _in_tree(self, do: Callable[[], None]) -> None:
+        """Do it. Where that puts the editor in the place of the difference, the editor must not get the
+        focus: the next key would be typed into it."""
+        in_difference = self._detail.diff.hasFocus()
+        do()
+        if in_difference and not self._detail.diff.isVisible():
+            self._tree.setFocus()
 
     @Slot(QPoint)
     def _show_menu(self, at: QPoint) -> None:
