@@ -6,6 +6,7 @@ Exit 0 when no check failed, 1 when one did: the line on stderr is the first cau
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from functools import partial
@@ -101,12 +102,33 @@ def _command(session: Session, check: str) -> str:
     """What applies the fix of a check, with what was named to get here: without it, another home or workspace
     may be meant, or none."""
     arguments = session.arguments
-    words = ["reverie"]
-    if arguments.profile is not None:
-        words += ["--profile", str(arguments.profile)]
+    words = ["reverie", *_option("--profile", arguments.profile)]
     for home in arguments.home or ():
-        words += ["--home", str(home)]
+        words += _option("--home", home)
     words += ["doctor", *(["--self"] if arguments.self else [])]
-    for name, value in (("--workspace", arguments.workspace), ("--project", arguments.project)):
-        words += [] if value is None else [name, str(value)]
-    return printable(shlex.join((*words, "--fix", check)))
+    words += _option("--workspace", arguments.workspace) + _option("--project", arguments.project)
+    # What only a real test found out has its fix only with that test.
+    words += ["--probe"] if arguments.probe else []
+    return " ".join(map(_quoted, (*words, "--fix", check)))
+
+
+def _option(name: str, value: object) -> list[str]:
+    """Both in one word where the value would be taken for an option."""
+    if value is None:
+        return []
+    return [f"{name}={value}"] if str(value).startswith("-") else [name, str(value)]
+
+
+def _quoted(word: str) -> str:
+    """`word` as a shell takes it; what cannot be printed, by its bytes."""
+    if word.isprintable():
+        return shlex.quote(word)
+    shown = (
+        f"\\{char}" if char in "\\'" else char if char.isprintable() else _escaped_bytes(char)
+        for char in word
+    )
+    return f"$'{''.join(shown)}'"
+
+
+def _escaped_bytes(char: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from helpers.benches import NOW
 from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample, snapshot
 from reverie.cli import main
+from reverie.cli.arguments import build_parser
 
 ACME = "a1f3c9e2b7"
 
@@ -128,6 +133,8 @@ def test_a_real_test_of_the_model_is_made_on_request_only(
         assert checks["model-reachable"]["state"] == "pass"
         assert checks["tool-calling"]["state"] == "fail"
         assert checks["tool-calling"]["fix"] == "Let the rules engine write"
+        assert run(home, "--workspace", ACME, "--probe") == 1
+        assert " --probe --fix tool-calling`" in capsys.readouterr().out, "without it, it has no fix"
 
 
 def test_the_hint_is_a_command_that_works_as_it_stands(
@@ -147,6 +154,31 @@ def test_the_hint_is_a_command_that_works_as_it_stands(
     out, err = capsys.readouterr()
     assert "Done: Write anyway." in err
     assert "WARN  Reverie knows this layout" in out
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a shell, and names of any bytes")
+@pytest.mark.parametrize(
+    "name",
+    ["-dash", "two words", 'it\'s "x" `y` $z', "two\nlines", "bell\a and\u202e", os.fsdecode(b"caf\xe9")],
+)
+def test_the_hint_names_any_home_as_a_shell_takes_it(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("no bash")
+    monkeypatch.chdir(home.parent)
+    home.rename(name)
+    assert (
+        main(["--profile=profile", "--now", str(NOW), f"--home={name}", "doctor", "--workspace", ACME]) == 1
+    )
+    out, _err = capsys.readouterr()
+    hint = next(line for line in out.splitlines() if "To mend it: Switch the memory writer on" in line)
+    command = hint.partition("(`")[2].removesuffix("`)")
+    done = subprocess.run([shell, "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True)
+    words = [os.fsdecode(word) for word in done.stdout.split(b"\0")[1:-1]]
+    arguments = build_parser("doctor").parse_args(words)
+    assert (arguments.home, arguments.workspace) == ([Path(name)], ACME)
 
 
 def test_a_refused_write_says_that_the_fix_needs_a_workspace(
