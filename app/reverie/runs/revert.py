@@ -169,7 +169,7 @@ class Reverter:
                 if part is not None:
                     raise not_taken_back(original, error) from error
                 if error.reason in REFUSED:
-                    plan.refused.append(str(error))
+                    plan.refused[intent.path] = str(error)
                 plan.conflicts.append(intent)
                 continue
             if change is not None:

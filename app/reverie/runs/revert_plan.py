@@ -72,7 +72,8 @@ class RevertPlan:
     counts: dict[str, int]
     changes: list[PlannedChange] = field(default_factory=list)
     conflicts: list[FileIntent] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    """Those of the conflicts that may not be written, by path: why."""
 
     @property
     def completed(self) -> frozenset[str]:
@@ -108,12 +109,14 @@ def summary_of(
     refused = plan.refused
     summary = f"{some(count, 'file')} put back." if count else "Nothing was put back."
     if refused:
-        summary += f" {some(len(refused), 'file')} {left_as_before(len(refused))}: {' '.join(refused)}"
-    changed = len(conflicts) - len(refused)
-    if changed > 0:
         summary += (
-            f" {some(changed, 'file')} changed since on the same lines and {was_left(changed)}:"
-            f" {', '.join(conflicts)}."
+            f" {some(len(refused), 'file')} {left_as_before(len(refused))}: {' '.join(refused.values())}"
+        )
+    changed = [path for path in conflicts if path not in refused]
+    if changed:
+        summary += (
+            f" {some(len(changed), 'file')} changed since on the same lines and {was_left(len(changed))}:"
+            f" {', '.join(changed)}."
             f" `reverie diff {original.id}` shows the versions before the run."
         )
     return summary

@@ -13,6 +13,8 @@ from reverie.dream.rules_engine import RulesEngine
 from reverie.dream.service import DreamRequest, RunResult, dream_lease_name
 from reverie.errors import StoreError, Unavailable
 from reverie.files.lease import LeaseHeld
+from reverie.runs.journal import Journal
+from reverie.runs.revert_plan import RevertPlan, summary_of
 from reverie.services.parts import HomeParts
 
 ACME = "a1f3c9e2b7"
@@ -167,6 +169,14 @@ def test_files_since_renamed_are_conflicts_and_keep_their_new_names(parts: HomeP
     assert "/memories/global/commit-style.md" in result.conflicts
     assert not (parts.home.root / STYLE).exists()
     assert (parts.home.root / "memory/global/renamed.md").read_bytes() == merged
+
+
+def test_what_may_not_be_written_is_not_said_to_have_changed_since(parts: HomeParts) -> None:
+    run = parts.runs.load(dream(parts).run_id)
+    plan = RevertPlan(Journal(()), None, {}, {}, refused={"/memories/global/b.md": "b.md is read-only."})
+    summary = summary_of(run, (), ("/memories/global/a.md", "/memories/global/b.md"), plan)
+    assert "1 file left as it is: b.md is read-only." in summary
+    assert "1 file changed since on the same lines and was left as it is: /memories/global/a.md." in summary
 
 
 def test_a_revert_that_could_put_nothing_back_is_no_revert_and_may_be_tried_again(parts: HomeParts) -> None:
