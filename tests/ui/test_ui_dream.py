@@ -177,6 +177,18 @@ def test_after_apply_the_review_is_that_of_the_finished_run(windows: Windows, ho
     assert "Merged" not in pane.facts.text(), "that was the plan"
 
 
+def test_news_of_runs_do_not_hide_the_run_that_is_asked_for(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    dialog = previewed(driver)
+    assert driver.consolidate() == "completed"
+    driver.settle()
+    asked = next(run for run in driver.session.workbench.runs() if not run.dry_run)
+    assert dialog.runs.current.id != asked.id
+    dialog.show_runs(driver.session.workbench, asked.id)
+    driver.tab.dreams.runs_changed()
+    driver.until(lambda: dialog.is_read and dialog.runs.current.id == asked.id)
+
+
 def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_undo(
     windows: Windows, home: Path
 ) -> None:

@@ -86,7 +86,8 @@ class RunsDialog(QDialog):
     def follow(self, workbench: Workbench) -> None:
         """Runs of this home changed; a dialog of another home has nothing to do with it."""
         if self._workbench is workbench:
-            self.show_runs(workbench)
+            # A run that was asked for and has not been read yet stays asked for.
+            self.show_runs(workbench, self._wanted)
 
     @property
     def is_read(self) -> bool:
@@ -98,13 +99,13 @@ class RunsDialog(QDialog):
     def show_reverted(self, result: RevertView) -> None:
         self.pane.show_conflicts(result)
         if self._workbench is not None:
-            self.show_runs(self._workbench)
+            self.show_runs(self._workbench, self._wanted)
 
     def show_applied(self, run: RunView) -> None:
         """What came of a choice: the review goes on with the run that it made."""
         self.pane.show_applied(run)
         if self._workbench is not None:
-            self.show_runs(self._workbench, run.run_id if run.outcome == "completed" else "")
+            self.show_runs(self._workbench, run.run_id if run.outcome == "completed" else self._wanted)
 
     def show_failed(self, error: MendableError) -> None:
         self.pane.show_failed(error)
@@ -114,6 +115,8 @@ class RunsDialog(QDialog):
         self._splitter.setVisible(bool(runs))
         before = self.runs.current
         self.runs.show_runs(runs, self._wanted)
+        if self.runs.current is not None and self.runs.current.id == self._wanted:
+            self._wanted = ""
         if before is not None and before == self.runs.current:
             self._on_picked(before)  # whether it can be applied depends on more than the run itself
 
