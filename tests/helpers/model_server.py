@@ -217,7 +217,9 @@ class ModelServer:
                 await self._talk(reader, writer)
 
         def leave(task: asyncio.Task[None]) -> None:
-            tasks.pop(task).transport.abort()
+            # Held until its transport is closed: Python 3.13 warns of a writer that goes before.
+            writer = tasks.pop(task)
+            writer.transport.abort()
 
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self.connections += 1
