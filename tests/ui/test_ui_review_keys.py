@@ -217,6 +217,20 @@ def test_return_takes_back_and_applies_nothing(shown: Shown, view: Any, key: Qt.
     assert (asked, shown.taken_back, shown.opened) == ([], [], [])
 
 
+@pytest.mark.parametrize(
+    ("view", "button"), [(plan, "apply_button"), (finished, "take_back_button"), (finished, "undo")]
+)
+def test_after_a_press_the_keys_of_the_review_go_on(shown: Shown, view: Any, button: str) -> None:
+    shown.show(view())
+    shown.pane.undo.setEnabled(True)
+    shown.press(Qt.Key.Key_X)
+    pressed = getattr(shown.pane, button)
+    pressed.setFocus()
+    QTest.keyClick(pressed, Qt.Key.Key_Space)
+    assert not pressed.isEnabled()
+    assert QApplication.focusWidget() is shown.pane.tree
+
+
 def test_the_menu_offers_what_has_a_meaning(shown: Shown) -> None:
     shown.show(plan())
     assert shown.offered == {

@@ -299,7 +299,7 @@ class ReviewPane(QWidget):
     @Slot()
     def _ask_take_back(self) -> None:
         if self._run is not None and self.choices is not None:
-            self.take_back_button.setEnabled(False)
+            self._begin(self.take_back_button)
             self.take_back.emit(self._run.id, self.choices.to_take_back)
 
     @Slot(object)
@@ -317,14 +317,21 @@ class ReviewPane(QWidget):
     def _ask_apply(self) -> None:
         self.detail.flush()
         if self._run is not None and self.choices is not None:
-            self.apply_button.setEnabled(False)
+            self._begin(self.apply_button)
             self.apply.emit(self._run.id, self.choices.selection)
 
     @Slot()
     def _ask_revert(self) -> None:
         if self._run is not None:
-            self.undo.setEnabled(False)
+            self._begin(self.undo)
             self.revert.emit(self._run.id)
+
+    def _begin(self, button: QPushButton) -> None:
+        """What `button` asks for begins. Qt would hand its focus to the next button, where keys of the review
+        do nothing and Space presses."""
+        if button.hasFocus():
+            self.tree.setFocus()
+        button.setEnabled(False)
 
 
 def _chosen_from(view: ReviewView) -> tuple[object, ...]:
