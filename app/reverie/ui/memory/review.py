@@ -305,7 +305,7 @@ class ReviewPane(QWidget):
     @Slot(object)
     def _ask_take_back_now(self, parts: Parts) -> None:
         if self._run is not None:
-            self.take_back_button.setEnabled(False)
+            self._begin(self.take_back_button)
             self.take_back.emit(self._run.id, parts)
 
     @Slot(str)
@@ -327,8 +327,8 @@ class ReviewPane(QWidget):
             self.revert.emit(self._run.id)
 
     def _begin(self, button: QPushButton) -> None:
-        """What `button` asks for begins. Qt would hand its focus to the next button, where keys of the review
-        do nothing and Space presses."""
+        """Switch `button` off until what it asked for is done. Qt would hand its focus to the next button,
+        where the keys of the review do nothing and Space presses."""
         if button.hasFocus():
             self.tree.setFocus()
         button.setEnabled(False)

@@ -27,13 +27,17 @@ _CONTEXT = "review_actions"
 
 @dataclass(frozen=True, slots=True)
 class _Spec:
-    """`text` is for a preview or a held run, `finished` for a finished one; empty: not offered there."""
+    """One thing that can be done. An empty text: not offered there."""
 
     id: str
     text: str
+    """In the review of a preview or of a held run."""
     finished: str
+    """In the review of a finished run."""
     key: str = ""
+    """As `QKeySequence` spells it; empty: only in the menu."""
     separator: bool = False
+    """The menu has a line above it."""
 
 
 def _(text: str) -> str:
