@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu
 
 from reverie.ui.icons import Icons
-
-_CONTEXT = "actions"
+from reverie.ui.translation import translatable as _
+from reverie.ui.translation import translated
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,6 @@ class ActionRow:
     icon: str
     rule: Rule
     destructive: bool = False
-
-
-def _(text: str) -> str:
-    return str(QT_TRANSLATE_NOOP(_CONTEXT, text))
 
 
 MENUS: tuple[tuple[str, str], ...] = (
@@ -299,11 +295,6 @@ _CONTEXTS = {
     "tree": Qt.ShortcutContext.WidgetWithChildrenShortcut,
     "editor": Qt.ShortcutContext.WidgetWithChildrenShortcut,
 }
-
-
-def translated(text: str) -> str:
-    """A text of the registry in the language of the window."""
-    return QCoreApplication.translate(_CONTEXT, text)
 
 
 class Actions(QObject):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QWidget
 
-from reverie.ui import words
 from reverie.ui.columns import column
 from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.shown import visible
 from reverie.ui.theme import CalmSelection
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.services.views import ConsentView
@@ -24,7 +24,7 @@ class ConsentDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("Send memories to a model?"))
         self.resize(520, 420)
-        what = words.counted(self.tr("1 file"), "%n files", len(consent.files))
+        what = counted(self.tr("1 file"), "%n files", len(consent.files))
         self.title = WrapLabel(
             self.tr("{files} of this home would be sent to {destination}.").format(
                 files=what, destination=visible(consent.destination)
@@ -52,7 +52,7 @@ class ConsentDialog(QDialog):
     def _facts(self, consent: ConsentView, engine: str) -> str:
         facts = [self.tr("The model {engine} may read all of them.").format(engine=visible(engine))]
         if consent.secrets_hidden:
-            hidden = words.counted(
+            hidden = counted(
                 self.tr("1 value in them looks like a secret to Reverie: a placeholder is sent instead."),
                 "%n values in them look like secrets to Reverie: placeholders are sent instead.",
                 consent.secrets_hidden,
@@ -62,7 +62,7 @@ class ConsentDialog(QDialog):
             facts.append(self.tr("Nothing in them looks like a secret to Reverie."))
         facts.append(self.tr("Reverie cannot know every secret: read the files first if they may hold some."))
         if consent.stays:
-            stays = words.counted(
+            stays = counted(
                 self.tr("1 file stays here, because it is too large or no text."),
                 "%n files stay here, because they are too large or no text.",
                 len(consent.stays),

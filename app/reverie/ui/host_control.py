@@ -20,7 +20,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from reverie.errors import MendableError
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.shown import as_tooltip, visible
-from reverie.ui.words import counted, tr
+from reverie.ui.translation import counted, tr
 
 if TYPE_CHECKING:
     from reverie.services.host import Host, HostStatus

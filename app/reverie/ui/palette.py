@@ -14,7 +14,6 @@ from typing import Any
 
 from PySide6.QtCore import (
     QAbstractListModel,
-    QCoreApplication,
     QEvent,
     QModelIndex,
     QObject,
@@ -44,20 +43,15 @@ from reverie.ui.icons import SIZE, Icons
 from reverie.ui.palette_rank import INITIALS, WORD_PREFIX, ranked
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, UNIT, CalmSelection, dimmed, readable, theme_of
+from reverie.ui.translation import tr
 
 MOST_ACTIONS = 60
 MOST_MEMORIES = 50
 _WIDTH = 620
 _ROWS = 14
 _ENTRY_ROLE = int(Qt.ItemDataRole.UserRole) + 1
-_CONTEXT = "palette"
 
 Index = QModelIndex | QPersistentModelIndex
-
-
-def tr(text: str) -> str:
-    """Texts stand in the palette's own context."""
-    return QCoreApplication.translate(_CONTEXT, text)
 
 
 @dataclass(frozen=True, slots=True)

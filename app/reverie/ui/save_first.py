@@ -9,20 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
-
 from reverie.ui import dialogs
+from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.ui.memory.documents import OpenFile
     from reverie.ui.window_deeds import WindowDeeds
-
-_CONTEXT = "MainWindow"
-
-
-def tr(text: str) -> str:
-    """Texts stand in a context of their own."""
-    return QCoreApplication.translate(_CONTEXT, text)
 
 
 class SaveFirst:

@@ -33,6 +33,7 @@ from reverie.ui.settings_page import Rows, SettingsPage
 from reverie.ui.settings_schema import Setting
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, MARGIN, CalmSelection
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.services.views import ModelsView, ProviderView
@@ -327,7 +328,7 @@ class ProvidersPage(SettingsPage):
             addresses = ", ".join(address for _, address, _ in servers)
             self.found_hint.say(self.tr("{servers} answers, but offers no model.").format(servers=addresses))
         else:
-            self.found_hint.say(words.counted(self.tr("1 model found."), "%n models found.", len(names)))
+            self.found_hint.say(counted(self.tr("1 model found."), "%n models found.", len(names)))
         self.found.clear()
         for name, address in names:
             item = QTreeWidgetItem([visible(name), visible(address)])

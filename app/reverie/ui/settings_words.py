@@ -5,17 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
-
 from reverie.ui.settings_schema import Setting
-
-_CONTEXT = "settings"
-
-
-def _(text: str) -> str:
-    """Marks a text for translation that is translated when it is shown."""
-    return str(QT_TRANSLATE_NOOP(_CONTEXT, text))
-
+from reverie.ui.translation import tr
+from reverie.ui.translation import translatable as _
 
 HELP: dict[str, str] = {
     "watch.quiet_ms": _(
@@ -125,10 +117,6 @@ _CHOICES: dict[tuple[str, str], str] = {
     ("providers.*.wire", "openai-responses"): _("OpenAI's responses"),
     ("providers.*.wire", "anthropic"): _("Anthropic's messages"),
 }
-
-
-def tr(text: str) -> str:
-    return QCoreApplication.translate(_CONTEXT, text)
 
 
 def label(key: str) -> str:

@@ -10,10 +10,10 @@ from PySide6.QtCore import QItemSelectionModel
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from reverie.ui import words
 from reverie.ui.main_window import MainWindow
 from reverie.ui.memory.tree_nodes import FileData, FolderData
 from reverie.ui.theme import dark_palette
+from reverie.ui.translation import tr
 
 Picture = Callable[[str, QWidget | None], None]
 Wait = Callable[[str, Callable[[], bool]], None]
@@ -81,7 +81,7 @@ def _dialogs(window: MainWindow, picture: Picture, wait: Wait, light: QPalette) 
     QApplication.setPalette(light)
     move.close()
     new = PathDialog(
-        words.tr("New memory"), words.tr("Create"), list(Scope), "why-sqlite.md", tab.model.is_taken, window,
+        tr("New memory"), tr("Create"), list(Scope), "why-sqlite.md", tab.model.is_taken, window,
         describe=True,
     )  # fmt: skip
     new.scope.setCurrentIndex(1)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
-from reverie.ui.actions import MENUS, translated
+from reverie.ui.actions import MENUS
 from reverie.ui.patience import WaitingLabel
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.stacking import StackingSplitter
 from reverie.ui.theme import GAP
+from reverie.ui.translation import translated
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState

@@ -7,23 +7,10 @@ that.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication
-
 from reverie.homes.scopes import Scope
 from reverie.ui.shown import visible
 from reverie.ui.times import Ago, exact_time, relative_time
-
-_CONTEXT = "words"
-
-
-def tr(text: str) -> str:
-    return QCoreApplication.translate(_CONTEXT, text)
-
-
-def counted(one: str, many: str, count: int) -> str:
-    """`many` (with `%n`) for `count`; `one` where English needs it and no translation is loaded."""
-    text = QCoreApplication.translate(_CONTEXT, many, None, count)
-    return one if count == 1 and text == many.replace("%n", "1") else text
+from reverie.ui.translation import counted, tr
 
 
 def changes(count: int) -> str:

@@ -20,7 +20,7 @@ from reverie.ui.activity.running import RunningJob
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.run_panel import step_words
 from reverie.ui.shown import visible
-from reverie.ui.words import tr
+from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.files.lease import LeaseHolder

@@ -15,7 +15,7 @@ from reverie.ui import words
 from reverie.ui.rows import Node, shared
 from reverie.ui.shown import visible
 from reverie.ui.times import exact_time
-from reverie.ui.words import tr
+from reverie.ui.translation import counted, tr
 
 _ROUTINE = ("debug", "info")
 _LONGEST_DETAIL = 2000
@@ -155,7 +155,7 @@ def right_words(entry: ActivityEntry, now: int) -> str:
     age = words.age(now, entry.last_at)
     if entry.times == 1:
         return age
-    return tr("{times}, {age}").format(times=words.counted("once", "%n times", entry.times), age=age)
+    return tr("{times}, {age}").format(times=counted("once", "%n times", entry.times), age=age)
 
 
 def sign(entry: ActivityEntry) -> str:
@@ -166,7 +166,7 @@ def sign(entry: ActivityEntry) -> str:
 def spoken(decision: Decision) -> str:
     """A whole row as one sentence, for readers and tool tips."""
     entry = decision.entry
-    times = f", {words.counted('once', '%n times', entry.times)}" if entry.times > 1 else ""
+    times = f", {counted('once', '%n times', entry.times)}" if entry.times > 1 else ""
     return f"{exact_time(entry.last_at)}{times}, {below_words(decision)}: {visible(entry.text)}"
 
 
@@ -177,7 +177,7 @@ def facts(decision: Decision) -> tuple[tuple[str, str], ...]:
     if entry.times > 1:
         told += [
             (tr("Last said"), exact_time(entry.last_at)),
-            (tr("How often"), words.counted("once", "%n times", entry.times)),
+            (tr("How often"), counted("once", "%n times", entry.times)),
         ]
     told += [(tr("Event"), entry.event), (tr("Level"), entry.level)]
     if entry.workspace_id:

@@ -12,6 +12,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.line_list import LineList, LineModel
 from reverie.ui.memory.finding_words import headline
 from reverie.ui.shown import as_tooltip, visible
+from reverie.ui.translation import tr
 from reverie.ui.two_lines import TwoLines
 
 _SIGNS = {"in": "check", "cut": "warning", "out": "close"}
@@ -29,7 +30,7 @@ def _words_of(entry: Entry) -> Iterator[str]:
     yield words.reason(entry)
     yield from (said for said in (words.score(entry), words.amount(entry)) if said)
     if entry.marks:
-        yield words.tr("needs a look")
+        yield tr("needs a look")
 
 
 class EntryModel(LineModel):

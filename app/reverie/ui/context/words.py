@@ -3,21 +3,13 @@ by whoever draws them."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
-
 from reverie.context.seen import Change, ChangeKind, Since
 from reverie.context.view import Entry, Gauge, Note, Part, PartKey, Reason
 from reverie.ui import words
 from reverie.ui.memory.finding_words import headline
 from reverie.ui.shown import visible
-
-_CONTEXT = "context"
-
-
-def _(text: str) -> str:
-    """Marks a text for translation that is translated when it is shown."""
-    return str(QT_TRANSLATE_NOOP(_CONTEXT, text))
-
+from reverie.ui.translation import counted, tr
+from reverie.ui.translation import translatable as _
 
 _PARTS: dict[PartKey, str] = {
     "index": _("Index"),
@@ -126,10 +118,6 @@ _NAMED = 3
 _LEAST_SCORE = 0.001
 
 
-def tr(text: str) -> str:
-    return QCoreApplication.translate(_CONTEXT, text)
-
-
 def part_title(part: Part) -> str:
     return tr(_PARTS[part.key])
 
@@ -144,7 +132,7 @@ def reason(entry: Entry) -> str:
     if entry.pin_unknown:
         return tr("{why} · not yet known to the running agent").format(why=said)
     if entry.reason in ("lesson", "newest-only") and entry.detail:
-        return f"{said} · {words.counted('seen once', 'seen %n times', int(entry.detail))}"
+        return f"{said} · {counted('seen once', 'seen %n times', int(entry.detail))}"
     if entry.reason in ("cut", "falls-off") and entry.line:
         return tr("{why}: line {line}").format(why=said, line=entry.line)
     return said
@@ -180,7 +168,7 @@ def amount(entry: Entry) -> str:
 
 
 def in_days(days: int) -> str:
-    return tr("now") if days == 0 else words.counted("in 1 day", "in %n days", days)
+    return tr("now") if days == 0 else counted("in 1 day", "in %n days", days)
 
 
 def since_words(found: Since | None, now: int) -> str:
@@ -194,7 +182,7 @@ def since_words(found: Since | None, now: int) -> str:
     said = "; ".join(_change(change) for change in listed[:_NAMED])
     more = len(listed) - _NAMED
     if more > 0:
-        said += "; " + words.counted("1 more", "%n more", more)
+        said += "; " + counted("1 more", "%n more", more)
     sign = "+" if found.tokens > 0 else "-" if found.tokens < 0 else "±"
     return tr("Since you looked ({when}): {changes}. {tokens} tokens.").format(
         when=when, changes=said, tokens=f"{sign}{abs(found.tokens):,}"

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QCoreApplication
-
 from reverie.homes.agents import StatusLine
 from reverie.ui import words
 from reverie.ui.shown import visible
+from reverie.ui.translation import counted, tr
 
 if TYPE_CHECKING:
     from reverie.services.extracting import ExtractView
-
-_CONTEXT = "extraction"
-
-
-def tr(text: str) -> str:
-    return QCoreApplication.translate(_CONTEXT, text)
-
-
-def counted(one: str, many: str, count: int) -> str:
-    text = QCoreApplication.translate(_CONTEXT, many, None, count)
-    return one if count == 1 and text == many.replace("%n", "1") else text
 
 
 def stage(name: str) -> str:

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
 
 from reverie.errors import MendableError
 from reverie.services.failures import FailuresView, LessonView, Repeated
-from reverie.ui import words as counting
 from reverie.ui.columns import column, pane
 from reverie.ui.failures import words
 from reverie.ui.icons import Icons
@@ -24,6 +23,7 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.panes import Panes
 from reverie.ui.shown import visible, visible_lines
 from reverie.ui.theme import GAP
+from reverie.ui.translation import counted, tr
 
 NARROWEST = 320
 _SIDE_BY_SIDE = 560
@@ -131,7 +131,7 @@ class MergeRecordsDialog(_Dialog):
         self.setWindowTitle(self.tr("Merge anti-patterns"))
         count = len(group.records)
         self.about.say(
-            counting.counted(
+            counted(
                 "1 record says the same; one of it stays.",
                 "%n records say the same; one of them stays.",
                 count,
@@ -163,4 +163,4 @@ def _text(name: str) -> QPlainTextEdit:
 
 
 def _block(block: str) -> str:
-    return visible_lines(block).strip("\n") or words.tr("Nothing is told.")
+    return visible_lines(block).strip("\n") or tr("Nothing is told.")

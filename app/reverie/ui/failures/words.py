@@ -8,25 +8,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
-
 from reverie.failures.crash import Crash, CrashGroup
 from reverie.homes.loki_records import AntiPattern, text_of
 from reverie.homes.loki_text import rendered
 from reverie.services.failures import FailuresView, LessonView, Repeated, Standing
 from reverie.ui import words
 from reverie.ui.shown import visible, visible_lines
+from reverie.ui.translation import counted, tr
+from reverie.ui.translation import translatable as _
 from reverie.ui.two_lines import TwoLines
 
 PartKey = Literal["lessons", "avoid", "crashes"]
-_CONTEXT = "failures"
 _SHOWN_CRASHES = 50
 _SHOWN_FINGERPRINT = 12
-
-
-def _(text: str) -> str:
-    """Marks a text for translation that is translated when it is shown."""
-    return str(QT_TRANSLATE_NOOP(_CONTEXT, text))
 
 
 _STANDINGS: dict[Standing, str] = {
@@ -51,17 +45,13 @@ class Row:
         return ", ".join(text for text in (self.look.title, self.look.right, self.look.below) if text)
 
 
-def tr(text: str) -> str:
-    return QCoreApplication.translate(_CONTEXT, text)
-
-
 def headline(view: FailuresView) -> str:
     """What the agent is told, in a few words."""
     if not view.lessons:
         return tr("Nothing has failed here")
     if not view.told:
         return tr("No lesson is told now")
-    return words.counted("1 lesson is told now", "%n lessons are told now", len(view.told))
+    return counted("1 lesson is told now", "%n lessons are told now", len(view.told))
 
 
 def state(view: FailuresView) -> str:
@@ -76,9 +66,7 @@ def state(view: FailuresView) -> str:
     if view.difference:
         said.append(visible(view.difference))
     if view.problems:
-        said.append(
-            words.counted("1 record cannot be read.", "%n records cannot be read.", len(view.problems))
-        )
+        said.append(counted("1 record cannot be read.", "%n records cannot be read.", len(view.problems)))
     return " ".join(said)
 
 
@@ -105,9 +93,9 @@ def rows(key: PartKey, view: FailuresView, goal: str, now: int) -> tuple[Row, ..
 def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[Row]:
     if view.lessons:
         priors = view.priors(goal)
-        below = words.counted("1 lesson", "%n lessons", len(view.told))
+        below = counted("1 lesson", "%n lessons", len(view.told))
         if priors:
-            below += " · " + words.counted("1 anti-pattern", "%n anti-patterns", len(priors))
+            below += " · " + counted("1 anti-pattern", "%n anti-patterns", len(priors))
         empty = not view.told and not priors
         look = TwoLines(
             tr("What the next iteration is told"),
@@ -139,7 +127,7 @@ def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[Row]:
 def _pattern_rows(view: FailuresView, goal: str) -> Iterator[Row]:
     for group in view.repeated:
         first = group.records[0]
-        count = words.counted("1 record says the same", "%n records say the same", len(group.records))
+        count = counted("1 record says the same", "%n records say the same", len(group.records))
         look = TwoLines(_short(text_of(first.get("pattern"))), count, tr("to merge"), sign="flag")
         yield Row(f"same {group.rel} {first.get('id')} {first.get('pattern')}", look, group)
     told = {id(each) for each in view.told_for(goal)}
@@ -165,7 +153,7 @@ def _crash_row(group: CrashGroup, view: FailuresView, now: int) -> Row:
     facts = [seen(len(group.crashes))]
     lessons = len(view.lessons_of(group))
     if lessons:
-        facts.append(words.counted("in 1 lesson", "in %n lessons", lessons))
+        facts.append(counted("in 1 lesson", "in %n lessons", lessons))
     if newest.signature:
         facts.append(_short(" > ".join(newest.signature)))
     if group.fingerprint:
@@ -191,7 +179,7 @@ def crash_name(crash: Crash) -> str:
 
 
 def seen(count: int) -> str:
-    return words.counted("seen once", "seen %n times", count)
+    return counted("seen once", "seen %n times", count)
 
 
 def detail(row: Row, view: FailuresView, goal: str) -> str:
@@ -202,7 +190,7 @@ def detail(row: Row, view: FailuresView, goal: str) -> str:
     if isinstance(what, LessonView):
         return _text(_lesson_lines(what, view))
     if isinstance(what, Repeated):
-        head = words.counted("1 record says the same:", "%n records say the same:", len(what.records))
+        head = counted("1 record says the same:", "%n records say the same:", len(what.records))
         return _text((head, "", *(records(what.records).splitlines())))
     if isinstance(what, CrashGroup):
         return _text(_crash_lines(what))
@@ -242,9 +230,7 @@ def _lesson_lines(view: LessonView, all_: FailuresView) -> Iterator[str]:
         )
     crash = all_.crash_of(lesson)
     if crash is not None:
-        yield words.counted(
-            "1 crash record of this kind", "%n crash records of this kind", len(crash.crashes)
-        )
+        yield counted("1 crash record of this kind", "%n crash records of this kind", len(crash.crashes))
     yield tr("File: {path}").format(path=lesson.path)
 
 
@@ -269,7 +255,7 @@ def _crash_lines(group: CrashGroup) -> Iterator[str]:
         yield f"  {words.when(at)}  {crash.path.name}"
     more = len(group.crashes) - _SHOWN_CRASHES
     if more > 0:
-        yield "  " + words.counted("1 more", "%n more", more)
+        yield "  " + counted("1 more", "%n more", more)
 
 
 def _legacy_lines(each: AntiPattern) -> Iterator[str]:

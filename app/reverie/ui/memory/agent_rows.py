@@ -16,7 +16,7 @@ from reverie.ui.icons import SIZE, Icons
 from reverie.ui.memory.footer_rows import Tone, TwoToneLabel
 from reverie.ui.shown import as_tooltip
 from reverie.ui.theme import GAP, SIGN_CONTRAST, UNIT, readable, theme_of
-from reverie.ui.words import tr
+from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.homes.agents import StatusLine

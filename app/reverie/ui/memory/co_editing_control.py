@@ -16,11 +16,11 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.memory.buffers import Buffers
 from reverie.ui.memory.co_editing import Conflict, Region, Side
 from reverie.ui.memory.documents import OpenFile
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.ui.memory.conflict_choice import ConflictChoice
@@ -107,7 +107,7 @@ class CoEditing(QObject):
         if not count:
             self._pane.merged.clear()
             return
-        sentence = words.counted(
+        sentence = counted(
             "1 change {by} was merged into your text.", "%n changes {by} were merged into your text.", count
         )
         self._pane.merged.say(
@@ -258,7 +258,7 @@ def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str
     box.setTextFormat(Qt.TextFormat.PlainText)
     if count:
         box.setText(
-            words.counted(
+            counted(
                 "1 place was changed by you and on disk.", "%n places were changed by you and on disk.", count
             )
         )

@@ -15,10 +15,10 @@ from shiboken6 import isValid
 
 from reverie.homes.scopes import Scope
 from reverie.memory.paths import ROOT
-from reverie.ui import words
 from reverie.ui.memory.judged_dialog import JudgedDialog
 from reverie.ui.memory.template_choice import TemplateChoice
 from reverie.ui.memory.tree_nodes import name_problem
+from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.services.templates import Template
@@ -121,7 +121,7 @@ class PathDialog(JudgedDialog):
         """Path, description and template of a new memory, or None. `describe`: the agent reads a
         description."""
         rel = f"{folder}/" if folder else ""
-        title, accept = words.tr("New memory"), words.tr("Create")
+        title, accept = tr("New memory"), tr("Create")
         dialog = cls(title, accept, scopes, rel, taken, parent, describe=describe)
         dialog.scope.setCurrentIndex(max(0, dialog.scope.findData(scope)))
         if read_templates is not None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Slot
 
 from reverie.errors import MendableError
-from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory import editor_state as state
@@ -24,6 +23,7 @@ from reverie.ui.memory.editor import EditorPane
 from reverie.ui.memory.editor_state import Address, FileRef
 from reverie.ui.session import HomeSession
 from reverie.ui.times import exact_time
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.services.drafts import Offer, Offers
@@ -99,7 +99,7 @@ class DraftOffers(QObject):
         overwritten = sum(offer.draft.overwritten for offer in self.offers)
         if overwritten:
             sentences.append(
-                words.counted(
+                counted(
                     self.tr("Another program overwrote 1 file that you had just saved; your text is kept."),
                     "Another program overwrote %n files that you had just saved; your text is kept.",
                     overwritten,
@@ -107,7 +107,7 @@ class DraftOffers(QObject):
             )
         if len(self._offers) > overwritten:
             sentences.append(
-                words.counted(
+                counted(
                     self.tr("Text of 1 file was not saved; it is kept as a draft."),
                     "Text of %n files was not saved; it is kept as drafts.",
                     len(self._offers) - overwritten,
@@ -115,7 +115,7 @@ class DraftOffers(QObject):
             )
         if damaged:
             sentences.append(
-                words.counted(
+                counted(
                     self.tr("1 damaged draft was set aside in Reverie's state directory."),
                     "%n damaged drafts were set aside in Reverie's state directory.",
                     damaged,

@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
 
 from reverie.errors import MendableError
 from reverie.text.tokens import estimate_tokens
-from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.labels import PathLabel, WrapLabel
 from reverie.ui.memory.bars import MessageBar
@@ -33,6 +32,7 @@ from reverie.ui.memory.gauge import WARN_SHARE, SizeGauge, cut_position
 from reverie.ui.memory.source_view import SourceView
 from reverie.ui.shown import LONGEST_LINE, human_size
 from reverie.ui.theme import GAP, MARGIN, UNIT, theme_of
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.homes.scopes import Caps
@@ -273,7 +273,7 @@ class EditorPane(QWidget):
         compare = ("compare", self.tr("Compare"), self.tr("Show both versions"))
         disk = file.buffer.disk
         if file.conflicts:
-            sentence = words.counted(
+            sentence = counted(
                 "1 place was changed by you and on disk.",
                 "%n places were changed by you and on disk.",
                 len(file.conflicts),

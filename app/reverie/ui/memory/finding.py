@@ -13,7 +13,9 @@ import re
 import time
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication, QRegularExpression
+from PySide6.QtCore import QRegularExpression
+
+from reverie.ui.translation import tr
 
 MAX_FOUND = 20_000
 _BUDGET_S = 0.25
@@ -67,7 +69,7 @@ def find(text: str, query: Query) -> Places:
     if not expression.isValid():
         why = expression.errorString()
         return Places(
-            error=_tr("This expression is not complete or not valid: {why} (at character {at}).").format(
+            error=tr("This expression is not complete or not valid: {why} (at character {at}).").format(
                 why=why, at=max(1, expression.patternErrorOffset() - _offset(query) + 1)
             )
         )
@@ -81,7 +83,7 @@ def find(text: str, query: Query) -> Places:
         if len(found) >= MAX_FOUND or time.monotonic() > end:
             return Places(tuple(found), more=matches.hasNext())
     if not matches.isValid():
-        return Places(error=_tr("This expression needs too many steps in this text; make it simpler."))
+        return Places(error=tr("This expression needs too many steps in this text; make it simpler."))
     return Places(tuple(found))
 
 
@@ -115,7 +117,3 @@ def _expression(query: Query) -> QRegularExpression:
 
 def _offset(query: Query) -> int:
     return len(r"(?<!\w)(?:") if query.word else 0
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("finding", text)

@@ -5,38 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
+from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.memory.lint import LintFinding
-
-_CONTEXT = "findings"
-
-
-def _(text: str) -> str:
-    return QCoreApplication.translate(_CONTEXT, text)
 
 
 def kind_name(kind: str) -> str:
     """What a finding is about, in two words."""
     return {
-        "front-matter": _("Front matter"),
-        "over-cap": _("Not seen by the agent"),
-        "not-utf8": _("Not valid UTF-8"),
-        "nul": _("NUL byte"),
-        "secret": _("Secret-like text"),
-        "hidden": _("Hidden characters"),
-        "bidi": _("Reading direction"),
-        "instruction": _("Instruction-like text"),
-        "description": _("No description"),
-        "empty": _("Empty"),
+        "front-matter": tr("Front matter"),
+        "over-cap": tr("Not seen by the agent"),
+        "not-utf8": tr("Not valid UTF-8"),
+        "nul": tr("NUL byte"),
+        "secret": tr("Secret-like text"),
+        "hidden": tr("Hidden characters"),
+        "bidi": tr("Reading direction"),
+        "instruction": tr("Instruction-like text"),
+        "description": tr("No description"),
+        "empty": tr("Empty"),
     }.get(kind, kind)
 
 
 def headline(finding: LintFinding) -> str:
     """`Secret-like text, line 4: This looks like …`"""
     name = kind_name(finding.kind)
-    where = _("{what}, line {line}").format(what=name, line=f"{finding.line:,}") if finding.line > 1 else name
+    where = (
+        tr("{what}, line {line}").format(what=name, line=f"{finding.line:,}") if finding.line > 1 else name
+    )
     return f"{where}: {finding.sentence}"
 
 

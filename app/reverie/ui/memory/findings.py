@@ -17,7 +17,7 @@ from reverie.ui.memory.few_rows import FewRows
 from reverie.ui.memory.finding_words import headline, is_marked
 from reverie.ui.shown import as_tooltip
 from reverie.ui.theme import GAP, UNIT, theme_of
-from reverie.ui.words import counted
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.memory.lint import LintFinding

@@ -18,7 +18,7 @@ from reverie.ui import words
 from reverie.ui.labels import WrapLabel
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import tabular, theme_of
-from reverie.ui.words import tr
+from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.services.views import CoverageRow, HarvestRow, Spent

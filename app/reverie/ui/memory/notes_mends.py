@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QMenu
 
-from reverie.ui import words
 from reverie.ui.buttons import FitPushButton
 from reverie.ui.shown import visible
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.notes.sections import NotesProblem
@@ -46,7 +46,7 @@ class NotesMends(QObject):
             for problem in problems:
                 go = self.menu.addAction(self._sentence(problem).replace("&", "&&"))
                 go.triggered.connect(partial(self._go, path, max(1, problem.line)))
-            text = words.counted(self.tr("1 to mend"), "%n to mend", len(problems))
+            text = counted(self.tr("1 to mend"), "%n to mend", len(problems))
             self.button.say(text, self.tr("What is to mend in these notes; choose one to go to its line"))
 
     def _go(self, path: str, line: int, _checked: bool = False) -> None:

@@ -34,6 +34,7 @@ from reverie.ui.memory.run_words import (
 from reverie.ui.panes import Panes
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.runs.parts import Parts
@@ -277,11 +278,11 @@ class ReviewPane(QWidget):
         changed, known = choices.changed_files, choices.all_files
         parts = [
             self.tr("{changed} of {all} would be changed.").format(
-                changed=changed, all=words.counted(self.tr("1 file"), "%n files", known)
+                changed=changed, all=counted(self.tr("1 file"), "%n files", known)
             )
         ]
         if choices.blocked:
-            stays = words.counted(self.tr("1 has to stay."), "%n have to stay.", len(choices.blocked))
+            stays = counted(self.tr("1 has to stay."), "%n have to stay.", len(choices.blocked))
             parts.append(stays)
         self.chosen.say(" ".join(parts))
         self.apply_button.setEnabled(changed > 0)
@@ -293,7 +294,7 @@ class ReviewPane(QWidget):
         if not count:
             self.chosen.say(self.tr("Untick what you want to take back."))
             return
-        all_words = words.counted(self.tr("1 change"), "%n changes", choices.count_standing)
+        all_words = counted(self.tr("1 change"), "%n changes", choices.count_standing)
         self.chosen.say(self.tr("{count} of {all} would be taken back.").format(count=count, all=all_words))
 
     @Slot()

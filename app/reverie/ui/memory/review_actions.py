@@ -13,16 +13,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QMenu
+
+from reverie.ui.translation import tr, translated
+from reverie.ui.translation import translatable as _
 
 if TYPE_CHECKING:
     from reverie.ui.memory.choices import Choices
     from reverie.ui.memory.review_detail import ReviewDetail
     from reverie.ui.memory.review_tree import Part, ReviewTree
-
-_CONTEXT = "review_actions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,6 @@ class _Spec:
     """As `QKeySequence` spells it; empty: only in the menu."""
     separator: bool = False
     """The menu has a line above it."""
-
-
-def _(text: str) -> str:
-    return str(QT_TRANSLATE_NOOP(_CONTEXT, text))
 
 
 _SPECS = (
@@ -70,7 +67,7 @@ class ReviewActions(QObject):
         self._detail = detail
         self._choices: Choices | None = None
         self.menu = QMenu(tree)
-        self.menu.setAccessibleName(translated(_("Change")))
+        self.menu.setAccessibleName(tr("Change"))
         does: dict[str, Callable[[], None]] = {
             "next": lambda: self._in_tree(lambda: tree.step(1)),
             "previous": lambda: self._in_tree(lambda: tree.step(-1)),
@@ -179,16 +176,11 @@ def review_shortcuts() -> tuple[str, tuple[tuple[str, str], ...]]:
         if spec.key:
             texts = dict.fromkeys(_plain(text) for text in (spec.text, spec.finished) if text)
             rows.append((" / ".join(texts), _native(spec.key)))
-    return translated(_("In a review")), tuple(rows)
+    return tr("In a review"), tuple(rows)
 
 
 def _hint() -> str:
     return ", ".join(f"{keys}: {what}" for what, keys in review_shortcuts()[1])
-
-
-def translated(text: str) -> str:
-    """A text of this list in the language of the window."""
-    return QCoreApplication.translate(_CONTEXT, text)
 
 
 def _plain(text: str) -> str:

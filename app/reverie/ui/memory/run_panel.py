@@ -23,6 +23,7 @@ from reverie.ui.memory.bars import MessageBar, Tone
 from reverie.ui.memory.run_words import conflict_words, used_tokens
 from reverie.ui.shown import visible
 from reverie.ui.theme import GAP, UNIT
+from reverie.ui.translation import counted, tr
 
 if TYPE_CHECKING:
     from reverie.services.views import DreamProgress, RevertView, RunSummary, RunView
@@ -244,10 +245,10 @@ def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
 def step_words(step: str) -> str:
     """A step of `DreamProgress` in words; one that is not known as it is called."""
     return {
-        "applying": words.tr("Writing the changes…"),
-        "reading": words.tr("Reading the memories…"),
-        "planning": words.tr("Looking for duplicates…"),
-        "thinking": words.tr("The model is thinking…"),
+        "applying": tr("Writing the changes…"),
+        "reading": tr("Reading the memories…"),
+        "planning": tr("Looking for duplicates…"),
+        "thinking": tr("The model is thinking…"),
     }.get(step, visible(step))
 
 
@@ -256,22 +257,22 @@ def _used_words(run: RunView) -> str:
     count = used_tokens(run.usage)
     if not count:
         return ""
-    told = words.tr("The model used {tokens}, {cost}.")
+    told = tr("The model used {tokens}, {cost}.")
     return told.format(tokens=words.tokens(count), cost=words.money(run.cost_usd))
 
 
 def _result_words(run: RunView, *, dry_run: bool) -> str:
     applied = sum(1 for op in run.ops if op.get("applied"))
     if run.outcome == "completed" and dry_run:
-        planned = words.counted(words.tr("1 change"), "%n changes", len(run.ops))
-        return words.tr("Preview: {planned}. {summary}").format(planned=planned, summary=visible(run.summary))
+        planned = counted(tr("1 change"), "%n changes", len(run.ops))
+        return tr("Preview: {planned}. {summary}").format(planned=planned, summary=visible(run.summary))
     if run.outcome == "completed":
         made = words.changes(applied)
-        return words.tr("Done, {made}. {summary}").format(made=made, summary=visible(run.summary))
+        return tr("Done, {made}. {summary}").format(made=made, summary=visible(run.summary))
     if run.outcome == "held":
-        return words.tr("Held for review, nothing was written. {reason}").format(
+        return tr("Held for review, nothing was written. {reason}").format(
             reason=visible(run.reason or run.summary)
         )
     if run.outcome == "unchanged":
-        return visible(run.summary) or words.tr("No changes needed.")
+        return visible(run.summary) or tr("No changes needed.")
     return visible(run.summary) or words.outcome(run.outcome)

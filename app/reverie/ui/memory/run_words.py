@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.ui import words
 from reverie.ui.shown import visible
-from reverie.ui.words import tr
+from reverie.ui.translation import counted, tr
 
 if TYPE_CHECKING:
     from reverie.services.views import RevertView, RunSummary, RunView
@@ -100,7 +100,7 @@ def applied_words(run: RunView) -> str:
         done = [op for op in run.ops if op.get("applied")]
         files = {str(op.get("newPath") or op.get("path")) for op in done}
         said = tr("Applied: {changes} in {files}.").format(
-            changes=words.changes(len(done)), files=words.counted(tr("1 file"), "%n files", len(files))
+            changes=words.changes(len(done)), files=counted(tr("1 file"), "%n files", len(files))
         )
         return " ".join(part for part in (said, visible(run.next_step)) if part)
     outcome = words.outcome(run.outcome)
@@ -120,7 +120,7 @@ def headline(run: RunSummary) -> str:
 
 def run_line(run: RunSummary) -> str:
     if run.dry_run:
-        count = words.counted(tr("1 change planned"), "%n changes planned", len(run.ops))
+        count = counted(tr("1 change planned"), "%n changes planned", len(run.ops))
     else:
         count = words.changes(sum(1 for op in run.ops if op.get("applied")))
     return ", ".join((kind_words(run), words.engine(run.engine), count))

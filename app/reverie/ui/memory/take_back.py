@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Slot
 
 from reverie.ui.shown import visible
-from reverie.ui.words import tr
+from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.services.views import Undo

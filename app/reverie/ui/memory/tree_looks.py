@@ -3,20 +3,12 @@ alike. Pure but for the translation; nothing here needs what draws or edits a ro
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication
-
 from reverie.homes.listing import Loading
 from reverie.ui import words
 from reverie.ui.memory.tree_nodes import CompanionData, FileData, FolderData, NoticeData, RowData, ScopeData
 from reverie.ui.row_look import RowLook
 from reverie.ui.shown import visible
-
-_CONTEXT = "MemoryTreeModel"
-
-
-def tr(text: str) -> str:
-    """Texts stand in the tree's own context."""
-    return QCoreApplication.translate(_CONTEXT, text)
+from reverie.ui.translation import tr
 
 
 def plain_look(data: RowData | None, *, lock: str = "") -> RowLook:

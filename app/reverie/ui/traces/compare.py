@@ -33,6 +33,7 @@ from reverie.ui.theme import theme_of
 from reverie.ui.traces import words
 from reverie.ui.traces.feed import Listed, TraceFeed
 from reverie.ui.traces.timeline_view import TimelineView
+from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.agent.timeline import Timeline
@@ -56,7 +57,7 @@ def side_of(title: str, detail: TraceDetail) -> Side:
 
     row, facts = detail.row, detail.facts
     answers = "\n\n".join(
-        f"— {words.tr('Attempt {n}').format(n=attempt.index)} —\n{answer_text(attempt) or attempt.error}"
+        f"— {tr('Attempt {n}').format(n=attempt.index)} —\n{answer_text(attempt) or attempt.error}"
         for attempt in facts.attempts
     )
     told = (
@@ -74,7 +75,6 @@ def side_of(title: str, detail: TraceDetail) -> Side:
 
 def fact_names() -> tuple[str, ...]:
     """The headings of the facts, in the order in which they are compared."""
-    tr = words.tr
     return (
         tr("Verdict"), tr("Evidence"), tr("Model"), tr("Duration"), tr("Attempts"), tr("Answers"),
         tr("Tool calls"), tr("Tokens"),

@@ -29,6 +29,7 @@ from reverie.ui.traces.messages import MessagesView
 from reverie.ui.traces.raw import RawView
 from reverie.ui.traces.steps import Place, StepsView
 from reverie.ui.traces.timeline_view import TimelineView
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.services.traces import TraceDetail
@@ -195,7 +196,7 @@ class TraceDetailView(Column):
             self.shown.workspace if self.shown is not None else "",
             row.model,
             words.duration(row.duration_ms),
-            common.counted(self.tr("1 attempt"), "%n attempts", row.attempts),
+            counted(self.tr("1 attempt"), "%n attempts", row.attempts),
             common.tokens(row.tokens) if row.tokens else "",
             self.tr("triggered by {id}").format(id=facts.trigger_message_id)
             if facts.trigger_message_id

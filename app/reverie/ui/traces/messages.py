@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QScrollArea, QToolButton, 
 
 from reverie.agent.dump_facts import Facts
 from reverie.services.trace_texts import answer_text
-from reverie.ui import words as common
 from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.shown import visible, visible_lines
 from reverie.ui.theme import GAP, UNIT, monospace
+from reverie.ui.translation import counted
 
 _FOLDED_LINES = 6
 _FOLDED_CHARS = 600
@@ -115,9 +115,7 @@ class Card(QFrame):
         self.is_long = len(letter.text) > 4 * _FOLDED_CHARS or len(head) < len(begin.rstrip("\n"))
         self.title = WrapLabel()
         self.title.say(
-            visible(letter.title)
-            + " · "
-            + common.counted(self.tr("1 character"), "%n characters", len(letter.text))
+            visible(letter.title) + " · " + counted(self.tr("1 character"), "%n characters", len(letter.text))
         )
         embolden(self.title)
         self.body = QPlainTextEdit()

@@ -33,7 +33,6 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agent.dump_source import Node, Source
-from reverie.ui import words as common
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.search_field import SearchField
@@ -41,6 +40,7 @@ from reverie.ui.shown import visible, visible_lines
 from reverie.ui.theme import GAP, CalmSelection, monospace
 from reverie.ui.traces.document import MOST_HITS, Hit, Piece, full_text, read_page, search
 from reverie.ui.traces.feed import TraceFeed
+from reverie.ui.translation import counted
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -251,7 +251,7 @@ class RawView(QWidget):
         self._show_hits(hits)
         self.list.setVisible(bool(hits))
         if self.needle.text():
-            many = common.counted(self.tr("1 place"), "%n places", len(hits))
+            many = counted(self.tr("1 place"), "%n places", len(hits))
             self.found.setText(self.tr("{n} or more").format(n=many) if len(hits) >= MOST_HITS else many)
         else:
             self.found.clear()

@@ -37,6 +37,7 @@ from reverie.ui.theme import GAP, monospace
 from reverie.ui.traces import words
 from reverie.ui.traces.compare import Side, TwoTraces, side_of
 from reverie.ui.traces.feed import TraceFeed
+from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.services.replay import ReplayWish
@@ -166,7 +167,7 @@ class ReplayDialog(QDialog):
             if needed is not None:
                 workbench.models.give_consent(wish.engine)
             found = workbench.replays.run(detail, wish, cancel=control.cancel, progress=control.report)
-            sides = side_of(words.tr("Original"), detail), side_of(words.tr("Replay"), found)
+            sides = side_of(tr("Original"), detail), side_of(tr("Replay"), found)
             return found, *sides, trace_diff(detail.facts, found.facts)
 
         self._submit("replay a run", work, self._on_done)

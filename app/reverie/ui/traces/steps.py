@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
 from reverie.agent.dump_facts import Attempt, Call, Facts, Step
 from reverie.agent.timeline import Timeline
 from reverie.services.trace_texts import call_text
-from reverie.ui import words as common
 from reverie.ui.columns import size_sections
 from reverie.ui.shown import visible, visible_lines
 from reverie.ui.theme import GAP, CalmSelection, monospace, theme_of
 from reverie.ui.traces import words
+from reverie.ui.translation import counted
 
 PLACE = Qt.ItemDataRole.UserRole
 _PREVIEW = 140
@@ -146,7 +146,7 @@ class StepsView(QWidget):
         return self._item(Place(attempt.index), name, ended, bad=bool(attempt.error))
 
     def _step_item(self, step: Step) -> QTreeWidgetItem:
-        said = step.text.strip() or common.counted(self.tr("1 tool call"), "%n tool calls", len(step.calls))
+        said = step.text.strip() or counted(self.tr("1 tool call"), "%n tool calls", len(step.calls))
         return self._item(Place(step.attempt, step.index), self.tr("Answer {n}").format(n=step.index), said)
 
     def _call_item(self, call: Call) -> QTreeWidgetItem:

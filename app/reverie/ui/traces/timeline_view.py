@@ -23,6 +23,7 @@ from reverie.agent.timeline import Span, Timeline
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, MARGIN, UNIT, Theme, mixed, readable, theme_of
 from reverie.ui.traces import words
+from reverie.ui.translation import tr
 
 _BAR = 22
 _AXIS = 26
@@ -262,17 +263,17 @@ class TimelineView(QWidget):
 def span_words(span: Span) -> str:
     """A span as a sentence."""
     what = {
-        "attempt": words.tr("Attempt {attempt}"),
-        "step": words.tr("Attempt {attempt}, answer {step}"),
-        "call": words.tr("Attempt {attempt}, answer {step}, {label}"),
+        "attempt": tr("Attempt {attempt}"),
+        "step": tr("Attempt {attempt}, answer {step}"),
+        "call": tr("Attempt {attempt}, answer {step}, {label}"),
     }[span.kind].format(attempt=span.attempt, step=span.step, label=visible(span.label))
     length = words.duration(span.end - span.start)
-    text = words.tr("{what}: from {start}, {length}").format(
+    text = tr("{what}: from {start}, {length}").format(
         what=what, start=words.duration(span.start), length=length
     )
-    notes = [words.tr("failed")] if span.failed else []
-    notes += [words.tr("cut off")] if span.open_end else []
-    notes += [words.tr("not measured")] if span.estimated else []
+    notes = [tr("failed")] if span.failed else []
+    notes += [tr("cut off")] if span.open_end else []
+    notes += [tr("not measured")] if span.estimated else []
     return f"{text} ({', '.join(notes)})" if notes else text
 
 

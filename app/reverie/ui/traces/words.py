@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication
-
 from reverie.ui.memory.bars import Tone
 from reverie.ui.shown import visible
+from reverie.ui.translation import tr
 
-_CONTEXT = "traces"
 _GOOD = frozenset({"wrote", "nothing-to-write"})
 _BAD = frozenset({"timed-out", "provider-error", "damaged"})
 VERDICTS = (
     "wrote", "nothing-to-write", "timed-out", "provider-error", "no-tool-support", "bad-json", "rejected",
     "tool-failed", "prose", "never-called", "limit", "cancelled", "damaged",
 )  # fmt: skip
-
-
-def tr(text: str) -> str:
-    return QCoreApplication.translate(_CONTEXT, text)
 
 
 def verdict(name: str) -> str:

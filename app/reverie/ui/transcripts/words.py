@@ -8,15 +8,13 @@ from __future__ import annotations
 import json
 import re
 
-from PySide6.QtCore import QCoreApplication
-
 from reverie.homes.listing import Source
 from reverie.transcripts.paging import Facts
 from reverie.transcripts.reading import Citation, Message, ToolUse
 from reverie.ui import words
 from reverie.ui.shown import visible
+from reverie.ui.translation import counted, tr
 
-_CONTEXT = "transcripts"
 _PREVIEW = 160
 _SMALL = 20_000
 _TELLING = (
@@ -24,10 +22,6 @@ _TELLING = (
 )  # fmt: skip
 _SECTION = re.compile(r"in section “(.*)”")
 SEPARATOR = " · "
-
-
-def tr(text: str) -> str:
-    return QCoreApplication.translate(_CONTEXT, text)
 
 
 def who(message: Message) -> str:
@@ -123,19 +117,19 @@ def citation(cited: Citation) -> str:
 
 
 def left_out(count: int) -> str:
-    return words.counted("1 character is left out here.", "%n characters are left out here.", count)
+    return counted("1 character is left out here.", "%n characters are left out here.", count)
 
 
 def read_so_far(entries: int, first: int, facts: Facts, *, at_end: bool) -> str:
     """The line of facts below a transcript. `entries`: those read so far, `first`: the first one shown."""
-    said = words.counted("1 entry", "%n entries", entries)
+    said = counted("1 entry", "%n entries", entries)
     found = [said if at_end else tr("{entries} so far").format(entries=said)]
     if first:
         found.append(tr("shown from number {number}").format(number=first + 1))
     if facts.unknown:
-        found.append(words.counted("1 line of an unknown kind", "%n lines of an unknown kind", facts.unknown))
+        found.append(counted("1 line of an unknown kind", "%n lines of an unknown kind", facts.unknown))
     if facts.broken:
-        found.append(words.counted("1 broken line", "%n broken lines", facts.broken))
+        found.append(counted("1 broken line", "%n broken lines", facts.broken))
     if facts.half_written:
         found.append(tr("the last line is half-written"))
     return SEPARATOR.join(found)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Slot
 
 from reverie.errors import MendableError
-from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.side_control import SideControl
 from reverie.ui.session import HomeSession
 from reverie.ui.shown import visible
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.services.duplicates import DuplicateFile
@@ -90,7 +90,7 @@ class DuplicatesControl(SideControl["DuplicatesWindow"]):
             self.dialog.accept()
         count = sum(file.after_sha256 is None for file in undo.files)
         self.say_done(
-            undo, words.counted("Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", count)
+            undo, counted("Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", count)
         )
         if self.window is not None:
             self.window.look()

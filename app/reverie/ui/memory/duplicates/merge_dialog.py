@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import MendableError
-from reverie.ui import words
 from reverie.ui.columns import column
 from reverie.ui.fit_combo import FitCombo
 from reverie.ui.icons import Icons
@@ -34,6 +33,7 @@ from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.newlines import restored, widget_text
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP, monospace
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.services.duplicates import DuplicateFile, MergeSeed
@@ -225,13 +225,13 @@ class MergeDialog(QDialog):
         if self._checking:
             self.check.say(self.tr("Looking for lines that would be lost…"))
         elif self.lost:
-            self.check.say(words.counted("1 line would be lost:", "%n lines would be lost:", len(self.lost)))
+            self.check.say(counted("1 line would be lost:", "%n lines would be lost:", len(self.lost)))
         else:
             self.check.say(self.tr("Every line of all of them is kept."))
         self.accept_button.setEnabled(
             count > 1 and self.is_checked and (not self.lost or self.agreed.isChecked())
         )
-        gone = words.counted("&Merge and delete 1", "&Merge and delete %n", count - 1)
+        gone = counted("&Merge and delete 1", "&Merge and delete %n", count - 1)
         self.accept_button.setText(gone if count > 1 else self.tr("&Merge"))
 
     def _on_failed(self, error: MendableError) -> None:

@@ -32,6 +32,7 @@ from reverie.ui.memory.side_window import SideWindow
 from reverie.ui.panes import Panes
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP, UNIT
+from reverie.ui.translation import counted, tr
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ class DuplicatesWindow(SideWindow):
     def _why_none(self) -> str:
         if self._report is None:
             return self.tr("The search was stopped.")
-        return words.counted(
+        return counted(
             "No duplicates in the 1 memory there is.",
             "No duplicates among %n memories.",
             self._report.looked_at,
@@ -290,11 +291,11 @@ def percent(similarity: float) -> str:
 def _item(group: DuplicateGroup) -> QListWidgetItem:
     names = [visible(file.rel.rpartition("/")[2]) for file in group.files]
     kind = {
-        "exact": words.tr("same text"),
-        "near": words.tr("say the same"),
-        "alike": words.tr("alike, but differ"),
+        "exact": tr("same text"),
+        "near": tr("say the same"),
+        "alike": tr("alike, but differ"),
     }[group.kind]
-    files = words.counted("1 memory", "%n memories", len(names))
+    files = counted("1 memory", "%n memories", len(names))
     item = QListWidgetItem(names[0])
     item.setData(Qt.ItemDataRole.UserRole, group)
     lines = TwoLines(", ".join(names), f"{files} · {kind}", percent(group.similarity))
@@ -308,11 +309,11 @@ def _facts(group: DuplicateGroup) -> str:
     share = percent(group.similarity)
     match group.kind:
         case "exact":
-            return words.tr("The same text, but for white space.")
+            return tr("The same text, but for white space.")
         case "near":
-            return words.tr("{share} of the smaller one is found in the other.").format(share=share)
+            return tr("{share} of the smaller one is found in the other.").format(share=share)
         case _:
-            said = words.tr("{share} of the words are shared, but they are not taken for the same:")
+            said = tr("{share} of the words are shared, but they are not taken for the same:")
             return f"{said.format(share=share)} {group.reason}."
 
 

@@ -9,12 +9,12 @@ from PySide6.QtCore import Slot
 
 from reverie.homes.scopes import Scope
 from reverie.memory.paths import ROOT
-from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lanes
 from reverie.ui.memory.side_control import SideControl
 from reverie.ui.memory.tree_nodes import CompanionData, parse_shown, path_of
 from reverie.ui.session import HomeSession
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.homes.scopes import ScopeContext
@@ -101,7 +101,7 @@ class HistoryControl(SideControl["HistoryWindow"]):
         self._tab.edits.apply(session, "restore", work, self._on_restored, self.say_failed)
 
     def _on_restored(self, undo: Undo) -> None:
-        self.say_done(undo, words.counted("1 file was restored.", "%n files were restored.", undo.count))
+        self.say_done(undo, counted("1 file was restored.", "%n files were restored.", undo.count))
 
     @property
     def too_late(self) -> str:

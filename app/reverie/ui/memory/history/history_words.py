@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reverie.ui import words
 from reverie.ui.shown import visible
-from reverie.ui.words import tr
+from reverie.ui.translation import counted, tr
 
 if TYPE_CHECKING:
     from reverie.services.timeline_views import Comparison, RestorePlan, TimelinePoint
@@ -73,10 +73,10 @@ def what(point: TimelinePoint, *, folder: bool) -> str:
 def counts(created: int, changed: int, deleted: int, moved: int) -> str:
     """`2 created, 1 changed`; empty for nothing."""
     said = (
-        words.counted("1 created", "%n created", created) if created else "",
-        words.counted("1 changed", "%n changed", changed) if changed else "",
-        words.counted("1 deleted", "%n deleted", deleted) if deleted else "",
-        words.counted("1 renamed", "%n renamed", moved) if moved else "",
+        counted("1 created", "%n created", created) if created else "",
+        counted("1 changed", "%n changed", changed) if changed else "",
+        counted("1 deleted", "%n deleted", deleted) if deleted else "",
+        counted("1 renamed", "%n renamed", moved) if moved else "",
     )
     return ", ".join(part for part in said if part)
 
@@ -119,11 +119,11 @@ def planned(plan: RestorePlan) -> str:
     if not plan.files:
         return tr("Nothing is to be brought back: what stood there then is there now.")
     said = (
-        words.counted("1 file comes back", "%n files come back", created) if created else "",
-        words.counted("1 file gets its text of then", "%n files get their text of then", changed)
+        counted("1 file comes back", "%n files come back", created) if created else "",
+        counted("1 file gets its text of then", "%n files get their text of then", changed)
         if changed
         else "",
-        words.counted("1 is the same already", "%n are the same already", plan.same) if plan.same else "",
+        counted("1 is the same already", "%n are the same already", plan.same) if plan.same else "",
     )
     return ", ".join(part for part in said if part) + "."
 

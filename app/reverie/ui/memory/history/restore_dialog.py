@@ -16,13 +16,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.labels import WrapLabel, embolden
 from reverie.ui.memory.bars import MessageBar
 from reverie.ui.memory.history import history_words
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import GAP, MARGIN
+from reverie.ui.translation import counted
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class RestoreDialog(QDialog):
         self.list.setUniformItemSizes(True)
         self.list.setAccessibleName(self.tr("What would change"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        delete = words.counted(
+        delete = counted(
             "Also &delete 1 file that came since",
             "Also &delete %n files that came since",
             len(plan.newer),
@@ -88,7 +88,7 @@ class RestoreDialog(QDialog):
         count = len(self.plan.refused)
         said = self.tr("{path} cannot be brought back: {why}").format(path=visible(path), why=visible(why))
         if count > 1:
-            said += " " + words.counted("So for 1 more.", "So for %n more.", count - 1)
+            said += " " + counted("So for 1 more.", "So for %n more.", count - 1)
         self.refused.say(said, tone="warn")
 
     @Slot()

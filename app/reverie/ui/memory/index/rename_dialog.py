@@ -11,7 +11,8 @@ from reverie.ui.columns import column
 from reverie.ui.labels import WrapLabel
 from reverie.ui.shown import as_tooltip, visible
 from reverie.ui.theme import CalmSelection, monospace
-from reverie.ui.words import counted, things
+from reverie.ui.translation import counted
+from reverie.ui.words import things
 
 if TYPE_CHECKING:
     from reverie.services.index_care import RenamePlan

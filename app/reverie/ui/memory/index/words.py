@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication
-
 from reverie.homes.claude_index import INDEX, MOST_CHARS, MOST_LINES, WISHED_CHARS, Finding, IndexReport
 from reverie.ui.shown import visible
-from reverie.ui.words import counted
+from reverie.ui.translation import counted, tr
 
 GRAVE = frozenset({"over-lines", "over-chars", "no-file", "dangling"})
-
-
-def tr(text: str) -> str:
-    return QCoreApplication.translate("IndexCare", text)
 
 
 def summary(report: IndexReport) -> str:

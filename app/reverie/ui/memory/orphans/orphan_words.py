@@ -10,7 +10,8 @@ from reverie.services.orphan_matching import Evidence, Match
 from reverie.services.orphan_views import MergeChoice, MergePreview, MergeRow, StoreView
 from reverie.ui.memory.orphans.store_words import orphan_kind
 from reverie.ui.shown import human_size, visible
-from reverie.ui.words import counted, notes, tr
+from reverie.ui.translation import counted, tr
+from reverie.ui.words import notes
 
 
 def line(view: StoreView) -> str:

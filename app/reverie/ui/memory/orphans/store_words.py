@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reverie.ui.shown import visible
-from reverie.ui.words import tr
+from reverie.ui.translation import tr
 
 if TYPE_CHECKING:
     from reverie.homes.listing import LostStore

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 
-from reverie.ui import words
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lanes
 from reverie.ui.memory.dialogs import PathDialog
 from reverie.ui.memory.side_control import SideControl
 from reverie.ui.shown import visible
+from reverie.ui.translation import counted
 
 if TYPE_CHECKING:
     from reverie.services.trash import TrashEntry
@@ -82,6 +82,6 @@ class TrashControl(SideControl["TrashWindow"]):
 
     def _on_restored(self, undo: Undo) -> None:
         self._tab.situation_changed.emit()
-        self.say_done(undo, words.counted("1 memory was restored.", "%n memories were restored.", undo.count))
+        self.say_done(undo, counted("1 memory was restored.", "%n memories were restored.", undo.count))
         if self.window is not None:
             self.window.follow()

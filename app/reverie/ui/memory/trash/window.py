@@ -31,6 +31,7 @@ from reverie.ui.panes import Panes
 from reverie.ui.search_field import SearchField
 from reverie.ui.shown import as_tooltip, human_size, visible
 from reverie.ui.theme import GAP
+from reverie.ui.translation import counted, tr
 from reverie.ui.two_lines import TwoLineDelegate, TwoLines
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ class TrashWindow(SideWindow):
         can = bool(chosen) and all(entry.reachable for entry in chosen)
         self.restore.setEnabled(can)
         self.restore_as.setEnabled(can and len(chosen) == 1)
-        many = words.counted("&Restore", "&Restore %n memories", len(chosen)) if chosen else ""
+        many = counted("&Restore", "&Restore %n memories", len(chosen)) if chosen else ""
         self.restore.say(many or self.tr("&Restore"), self.tr("Bring it back; nothing is overwritten"))
         self.restore_as.say(self.tr("Restore &as…"), self.tr("Bring it back under another name"))
         self.facts.say(self._facts(chosen))
@@ -233,7 +234,7 @@ class TrashWindow(SideWindow):
 
     def _facts(self, chosen: Sequence[TrashEntry]) -> str:
         if len(chosen) > 1:
-            said = words.counted("1 is selected.", "%n are selected.", len(chosen))
+            said = counted("1 is selected.", "%n are selected.", len(chosen))
             beside = self.tr("Where something stands by now, they come back beside it, under a new name.")
             return f"{said} {beside}" if any(entry.taken for entry in chosen) else said
         if not chosen:
@@ -271,13 +272,13 @@ class TrashWindow(SideWindow):
 def actor(entry: TrashEntry) -> str:
     """Who deleted it, as far as the history knows."""
     return {
-        "user": words.tr("You"),
-        "agent": words.tr("The agent"),
-        "dream": words.tr("A dream run"),
-        "writer": words.tr("A writer run"),
-        "harvest": words.tr("A harvest run"),
-        "extract": words.tr("An extraction"),
-        "notes": words.tr("An update of the notes"),
-        "revert": words.tr("An undo run"),
-        "outside": words.tr("Unknown outside process"),
+        "user": tr("You"),
+        "agent": tr("The agent"),
+        "dream": tr("A dream run"),
+        "writer": tr("A writer run"),
+        "harvest": tr("A harvest run"),
+        "extract": tr("An extraction"),
+        "notes": tr("An update of the notes"),
+        "revert": tr("An undo run"),
+        "outside": tr("Unknown outside process"),
     }.get(entry.actor, visible(entry.actor))
