@@ -60,6 +60,9 @@ def show_traces(camera: Camera) -> None:
     tab = window.late.traces
     window.tabs.setCurrentWidget(tab)
     camera.wait("the traces", lambda: tab.is_settled)
+    if tab.list.has_none_here:
+        tab.list.place.setCurrentIndex(tab.list.place.findData("all"))
+        camera.wait("the traces of all homes", lambda: tab.is_settled)
     shown = tab.list.shown
     failed = next((row for row, line in enumerate(shown) if line.row.verdict == "tool-failed"), None)
     if failed is not None:
