@@ -162,18 +162,18 @@ class FailuresTab(PartTab):
         view, part = self.view, self.part
         if view is None:
             return
-        rows = words.rows(part, view, self.goal.text(), self._now)
+        listed = words.rows(part, view, self.goal.text(), self._now)
         self._goal_row.setVisible(part != "crashes" and bool(view.anti_patterns))
         empty = {
             "lessons": self.tr("No episode has failed."),
             "avoid": self.tr("There are no anti-patterns: the agent makes them of failures that repeat."),
             "crashes": self.tr("No crash was recorded."),
         }
-        self.none.say(empty[part] if not rows else "")
-        self.none.setVisible(not rows)
-        self.list.setVisible(bool(rows))
-        self.text.setVisible(bool(rows))
-        self.list.show_rows(rows)
+        self.none.say(empty[part] if not listed else "")
+        self.none.setVisible(not listed)
+        self.list.setVisible(bool(listed))
+        self.text.setVisible(bool(listed))
+        self.list.show_rows(listed)
 
     @Slot(object)
     def _on_picked(self, row: Row | None) -> None:

@@ -146,14 +146,14 @@ class OpenFile(QObject):
             self.buffer = replace(before, banner="conflict")
             self.conflicts = ()
             return
-        merged = co_editing.merge(*texts)
-        self.buffer = state.merged(before, self._based(merged.rebased, texts[2]), merged.text != texts[2])
-        self._become(merged.text, before)
-        if merged.taken:
-            self._mark(merged.taken, author)
+        result = co_editing.merge(*texts)
+        self.buffer = state.merged(before, self._based(result.rebased, texts[2]), result.text != texts[2])
+        self._become(result.text, before)
+        if result.taken:
+            self._mark(result.taken, author)
             if not self.arrived.count:
                 self.arrived.base = before.base
-            self.arrived.count += len(merged.taken)
+            self.arrived.count += len(result.taken)
             if author not in self.arrived.authors:
                 self.arrived.authors.append(author)
         self.document.setModified(self.buffer.modified)
