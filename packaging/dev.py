@@ -40,7 +40,7 @@ OLDEST_PYTHON = (3, 11)
 REVERIE = ("-P", "-m", "reverie")
 # Root may open any file, which hides mistakes: of these, one test in USER_SHARE runs without its rights too.
 USER_TESTS = (
-    *(f"tests/unit/{room}" for room in ("files", "homes", "memory", "runs", "services")),
+    *(f"tests/unit/{room}" for room in ("files", "agents", "memory", "runs", "services")),
     "tests/unit/test_settings.py",
     "tests/unit/test_profile.py",
     "tests/end2end/test_bad_homes.py",

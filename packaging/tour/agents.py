@@ -11,9 +11,9 @@ import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
+from reverie.agents.codex.locations import bucket_of, trace_name
 from reverie.clock import system_clock
-from reverie.homes.codex_names import bucket_of, trace_name
-from reverie.ui.settle import is_loaded
+from reverie.ui.screenshot import is_loaded
 from tour.camera import Camera, dark_colours
 
 # --- codex ---

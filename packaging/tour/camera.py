@@ -12,9 +12,9 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QWidget
 
-from reverie.ui.main_window import MainWindow
-from reverie.ui.settle import save_picture, wait_for
-from reverie.ui.theme import dark_palette
+from reverie.ui.appearance import dark_palette
+from reverie.ui.screenshot import save_picture, wait_for
+from reverie.ui.window.main_window import MainWindow
 
 WAIT_MS = 30_000
 WIDE = (1240, 780)

@@ -18,17 +18,15 @@ from pathlib import Path
 
 from PySide6.QtCore import qInstallMessageHandler
 
+from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
-from reverie.homes.scopes import Scope
-from reverie.profile import Profile
-from reverie.resources import resource
-from reverie.ui.app import make_application
-from reverie.ui.crash import qt_message
-from reverie.ui.icons import Icons
+from reverie.profile import Profile, resource
+from reverie.ui.app import make_application, qt_message
+from reverie.ui.appearance import Beginning, Icons
 from reverie.ui.jobs import stuck_lanes
-from reverie.ui.main_window import Beginning, MainWindow
+from reverie.ui.screenshot import is_loaded, select_a_file
 from reverie.ui.session import HomeSession
-from reverie.ui.settle import is_loaded, select_a_file
+from reverie.ui.window.main_window import MainWindow
 from tour import agents, memory, tabs
 from tour.camera import WIDE, Camera, TourFailed, dark_colours
 

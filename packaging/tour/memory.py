@@ -15,19 +15,18 @@ from pathlib import Path
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QTextCursor
 
-from reverie.homes.scopes import Scope
+from reverie.agents.scopes import Scope
 from reverie.services.views import ConsentView
-from reverie.ui.consent import ConsentDialog
+from reverie.ui.dialogs import ConsentDialog
+from reverie.ui.editor.documents import OpenFile
 from reverie.ui.jobs import JobControl
-from reverie.ui.main_window import MainWindow
-from reverie.ui.memory.dialogs import PathDialog
-from reverie.ui.memory.documents import OpenFile
+from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
 from reverie.ui.memory.history.pages import CHANGES, LINES
-from reverie.ui.memory.move_dialog import MoveDialog
 from reverie.ui.memory.runs_dialog import RunsDialog
-from reverie.ui.memory.tree_nodes import FileData, FolderData
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import tr
+from reverie.ui.tree.memory_tree import FileData, FolderData
+from reverie.ui.window.main_window import MainWindow
 from tour.camera import NARROW, Camera, dark_colours
 
 # --- editor ---

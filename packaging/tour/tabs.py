@@ -12,16 +12,14 @@ from PySide6.QtWidgets import QApplication
 
 from reverie.clock import system_clock
 from reverie.profile import Profile
+from reverie.ui.appearance import Beginning, Icons, LookControl, Window
 from reverie.ui.dialogs import ShortcutSheet
-from reverie.ui.icons import Icons
-from reverie.ui.look import LookControl
-from reverie.ui.main_window import Beginning, MainWindow
-from reverie.ui.palette import Palette
-from reverie.ui.settings_dialog import SettingsDialog
-from reverie.ui.settle import is_loaded, select_a_file
+from reverie.ui.screenshot import is_loaded, select_a_file
+from reverie.ui.settings.dialog import SettingsDialog
 from reverie.ui.traces.tab import TracesTab
-from reverie.ui.welcome import Welcome
-from reverie.ui.window_wishes import Window
+from reverie.ui.window.main_window import MainWindow
+from reverie.ui.window.palette import Palette
+from reverie.ui.window.welcome import Welcome
 from tour.camera import NARROW, Camera, dark_colours
 
 

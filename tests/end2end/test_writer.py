@@ -20,13 +20,13 @@ from helpers.isolation import TEST_PROFILE
 from helpers.model_runs import MODEL, Wire, everything_below, serving, settle_on, turn, write_settings
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import copy_sample
+from reverie.agents.mux.transcript import TranscriptTail
 from reverie.cli import main
 from reverie.clock import system_clock
 from reverie.compose import open_parts, open_workbench
+from reverie.jobs.writer.service import WriterOutcome, WriterService
 from reverie.profile import Profile
-from reverie.services.writing import open_writer
-from reverie.transcripts.tail import TranscriptTail
-from reverie.writer.service import WriterOutcome, WriterService
+from reverie.services.background import open_writer
 
 ACME = "a1f3c9e2b7"
 MEMORY = "memories/acme-api-1d659342.md"

@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 from ui_windows import LIMIT_MS, Windows
 
 from helpers.samples import copy_sample
-from reverie.dream import coverage
 from reverie.helper import process
+from reverie.jobs.consolidate import coverage
 from reverie.ui import jobs
 
 # Five seconds, pytest-qt's own patience, are soon over on a busy machine; only a failing test waits for more.

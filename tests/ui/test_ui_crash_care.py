@@ -15,7 +15,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from reverie.helper.process import HelperBug
-from reverie.ui.crash import CrashReporter, RecentRecords, diagnostics, without_sayings
+from reverie.ui.app import CrashReporter, RecentRecords, diagnostics, without_sayings
 from reverie.ui.jobs import Lane
 
 CONTENT = "the launch code is in the blue drawer"

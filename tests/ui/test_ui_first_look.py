@@ -12,12 +12,12 @@ from PySide6.QtCore import Qt
 from ui_windows import ACME, INGEST, LIMIT_MS, Windows
 
 from reverie.clock import system_clock
-from reverie.ui import first_rows
-from reverie.ui.first_look import first_names
-from reverie.ui.icons import Icons
-from reverie.ui.main_window import Beginning, MainWindow
-from reverie.ui.memory.tree_model import MemoryTreeModel
-from reverie.ui.row_delegate import ROW_ROLE
+from reverie.ui.appearance import Beginning, Icons
+from reverie.ui.tree.model import MemoryTreeModel
+from reverie.ui.widgets.lists import ROW_ROLE
+from reverie.ui.window import splash_tree as first_rows
+from reverie.ui.window.main_window import MainWindow
+from reverie.ui.window.splash_tree import first_names
 
 _SCRIPT = """
 import json, sys
@@ -28,9 +28,9 @@ print(json.dumps([sorted(sys.modules), builtins.__import__.__name__]))
 # What takes long to import and shows no name.
 _LATE = {
     "PySide6.QtNetwork", "httpx", "keyring", "pydantic", "pygit2", "sqlite3", "watchdog", "yaml",
-    "reverie.settings", "reverie.services.workbench", "reverie.ui.actions", "reverie.ui.dialogs",
-    "reverie.ui.late_tabs", "reverie.ui.memory.editor", "reverie.ui.memory.footer", "reverie.ui.memory.tab",
-    "reverie.ui.picker",
+    "reverie.settings", "reverie.services.workbench", "reverie.ui.window.actions", "reverie.ui.dialogs",
+    "reverie.ui.window.lazy_tabs", "reverie.ui.editor.pane", "reverie.ui.memory.footer", 
+    "reverie.ui.memory.tab",    "reverie.ui.window.home_list",
 }  # fmt: skip
 
 

@@ -12,13 +12,12 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QWidget
 from ui_values import HOUR, NOW, missing, never, row, status
 
-from reverie.homes.agents import StatusLine
-from reverie.homes.scopes import Scope
-from reverie.services.views import DreamProgress, HarvestRow, RevertView, RunSummary, RunView, Spent
-from reverie.ui.icons import Icons
-from reverie.ui.memory.agent_rows import AgentRow
-from reverie.ui.memory.footer import Footer
-from reverie.ui.memory.footer_rows import harvest_words, row_words
+from reverie.agents.capabilities import StatusLine
+from reverie.agents.scopes import Scope
+from reverie.jobs.consolidate.progress import DreamProgress
+from reverie.services.views import HarvestRow, RevertView, RunSummary, RunView, Spent
+from reverie.ui.appearance import Icons
+from reverie.ui.memory.footer import AgentRow, Footer, harvest_words, row_words
 
 WIDTHS = (320, 360, 375, 500, 900)
 LONG = "Zusammenführungsbereitschaftsbestätigung" * 3

@@ -12,10 +12,10 @@ import pytest
 import dev
 import translations
 from reverie import homes
-from reverie.agent import catalogue
-from reverie.cli.arguments import COMMANDS, build_parser
-from reverie.homes import plain
-from reverie.homes.base import Home
+from reverie.agents import base as plain
+from reverie.agents.base import Home
+from reverie.cli.main import COMMANDS, build_parser
+from reverie.llm import catalogue
 
 README = (dev.ROOT / "README.md").read_text(encoding="utf-8")
 GUIDE = (dev.ROOT / "resources" / "guide.md").read_text(encoding="utf-8")

@@ -18,15 +18,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reverie.errors import StoreError, mendable_from_os
+from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
+from reverie.errors import StoreError, user_error_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
-from reverie.files.regular import read_regular
-from reverie.homes.scopes import COMPANIONS, Scope, ScopeRoot
+from reverie.files.paths import read_regular
 from reverie.memory.paths import memory_path
-from reverie.memory.usage import Usage
+from reverie.memory.usage_rules import MemoryUsage
 
-UsageDelta = Mapping[str, Usage | None]
+UsageDelta = Mapping[str, MemoryUsage | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Images:
         except FileNotFoundError:
             raise _damaged("The run's copy of a file is gone.") from None
         except OSError as error:
-            raise mendable_from_os(error, "The run's copy of a file was not read.") from error
+            raise user_error_from_os(error, "The run's copy of a file was not read.") from error
         if hashlib.sha256(data).hexdigest() != name:
             raise _damaged("The run's copy of a file is damaged.")
         return data
@@ -129,7 +129,7 @@ def load_journal(run_directory: Path) -> Journal | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise mendable_from_os(error, "The journal of a run was not read.") from error
+        raise user_error_from_os(error, "The journal of a run was not read.") from error
     return _parse(data)
 
 
@@ -167,8 +167,8 @@ def _parse(raw: bytes) -> Journal:
         raise _damaged("The journal of a run is damaged.") from error
 
 
-def _parse_usage(data: Mapping[str, Any]) -> dict[str, Usage | None]:
-    return {key: None if value is None else Usage(**value) for key, value in data.items()}
+def _parse_usage(data: Mapping[str, Any]) -> dict[str, MemoryUsage | None]:
+    return {key: None if value is None else MemoryUsage(**value) for key, value in data.items()}
 
 
 def _damaged(title: str) -> StoreError:

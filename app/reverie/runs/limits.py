@@ -15,7 +15,7 @@ import time
 from dataclasses import replace
 from typing import NamedTuple
 
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.files.lease import Lease
 from reverie.runs.record import Outcome, RunRecord, RunStore, not_applied
 from reverie.runs.transaction import LeaseLost, Recovered, Transaction
@@ -31,11 +31,11 @@ class TimedOut(Exception):
     """The run used up its wall-clock limit."""
 
 
-STOPS = (Cancelled, TimedOut, MendableError)
+STOPS = (Cancelled, TimedOut, UserError)
 """What ends a run in the ordinary way; anything else is a bug of ours, or comes from outside."""
 
 
-class Limits:
+class StopCheck:
     """Cancel, lease and wall clock in one check; cheap enough to be called every few milliseconds."""
 
     def __init__(self, cancel: threading.Event, lease_lost: threading.Event, time_limit_s: float) -> None:
@@ -67,7 +67,7 @@ class RunLimits:
     still ours, because the heartbeat of a process that was suspended speaks too late."""
 
     def __init__(self, lease: Lease, cancel: threading.Event, time_limit_s: float) -> None:
-        self.limits = Limits(cancel, lease.lost, time_limit_s)
+        self.limits = StopCheck(cancel, lease.lost, time_limit_s)
         self._lease = lease
 
     def check(self) -> None:
@@ -97,7 +97,7 @@ def stop_of(error: BaseException, time_limit_s: float) -> Stop:
     if isinstance(error, TimedOut):
         limit = f"The time limit of {time_limit_s:g} s was reached"
         return Stop("failed", limit, "timeout", "Run it again, or allow it more time.")
-    if isinstance(error, MendableError):
+    if isinstance(error, UserError):
         why = " ".join(part for part in (error.title, error.cause) if part).rstrip(".")
         return Stop("failed", why, error.reason, error.next_step)
     if isinstance(error, Exception):
@@ -110,7 +110,7 @@ def finish_done(runs: RunStore, record: RunRecord, *, ended_at: int, summary: st
     make it a failed run: it stays open, and recovery finishes it. `ended_at`: UTC ms."""
     try:
         return runs.finish(record, outcome="completed", ended_at=ended_at, summary=summary)
-    except MendableError as error:
+    except UserError as error:
         _log.warning("run %s is done, but its record was not written: %s", record.id, error)
         return replace(record, outcome="completed", ended_at=ended_at, summary=f"{summary} {error}".strip())
 

@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from reverie.errors import Busy, Conflict, MendableError
+from reverie.errors import Busy, Conflict, UserError
 from reverie.files.lease import Lease
-from reverie.runs.dependencies import RunDependencies, recover
 from reverie.runs.draft import FileDraft
 from reverie.runs.journal import PlannedChange, UsageDelta
 from reverie.runs.limits import finish_done, finish_failed
 from reverie.runs.record import Outcome, RunRecord
+from reverie.runs.recovery import RunDependencies, recover
 from reverie.runs.transaction import LeaseLost
 
 LEASE_WAIT_S = 60.0
@@ -65,7 +65,7 @@ class OneFileEnd:
         )
 
     @classmethod
-    def by_error(cls, run_id: str, error: MendableError) -> Self:
+    def by_error(cls, run_id: str, error: UserError) -> Self:
         """It failed; a lost lease interrupts it, and it runs again."""
         if isinstance(error, LeaseLost):
             return cls(run_id, "interrupted", str(error), reason=error.reason)
@@ -139,7 +139,7 @@ class OneFileRun:
 
     def note(self, end: OneFileEnd, *, wrote: bool) -> None:
         """Keep the record; the one of a run that wrote is there already, and gets what it used."""
-        with contextlib.suppress(MendableError):
+        with contextlib.suppress(UserError):
             if wrote:
                 ours, details = self.record, self.record.details
                 self._parts.runs.change(

@@ -7,7 +7,7 @@ version kept in the run. Pins and usage go back the same way, field by field, so
 fresh write to a sweep. Coverage is kept: the dream did happen. A revert is a run of its own, and can be
 reverted.
 
-A part (`runs.parts`: files, or hunks of an edited file) is taken back in the same way, but all or nothing:
+A part (`runs.record`: files, or hunks of an edited file) is taken back in the same way, but all or nothing:
 one conflict, or lines that fit in more than one place, and the run is left as it is. What was taken back
 before is part of the base, so a later undo takes back the rest. The pin and use of a file go back with the
 last of it.
@@ -18,31 +18,153 @@ Threading: any thread but the GUI's; under the home's dream lease. Failure: `Men
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from reverie.agents.base import Home
+from reverie.agents.scopes import COMPANIONS
 from reverie.clock import Clock
-from reverie.errors import Conflict, MendableError, StoreError
+from reverie.errors import Conflict, StoreError, UserError
 from reverie.files.lease import Lease, Leases
-from reverie.homes.base import Home
-from reverie.homes.scopes import COMPANIONS
-from reverie.memory.snapshots import Snapshots
-from reverie.memory.write_guard import ReadOnlyStore, WriteGuard
-from reverie.memory.write_lock import refuse_while_agent_writes
+from reverie.memory.recording import Snapshots
+from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_agent_writes
 from reverie.runs.activity import Activity
-from reverie.runs.journal import FileIntent, Journal, ops_of
+from reverie.runs.journal import FileIntent, Journal, PlannedChange, ops_of
 from reverie.runs.limits import finish_failed
-from reverie.runs.parts import (
+from reverie.runs.record import (
     Parts,
+    RunRecord,
+    RunStore,
     hunk_count,
     joined,
+    lines_of_bytes,
     parts_as_json,
     require_parts,
+    version_without,
     whole_where_complete,
 )
-from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.recovery import Recovery
-from reverie.runs.revert_plan import RevertPlan, how_far, merged, not_taken_back, summary_of
 from reverie.runs.transaction import LeaseLost, Transaction
+from reverie.text.summaries import left_as_before, some, was_left
+
+# What a revert is going to do: where each file goes by three-way merge, and how that is told.
+#
+# Reads files and images, changes nothing. Threading: any thread but the GUI's. Failure: `Conflict` for a
+# file that cannot go back.
+
+
+def merged(
+    transaction: Transaction,
+    intent: FileIntent,
+    snapshots: Snapshots,
+    taken: frozenset[int] | None = frozenset(),
+    part: frozenset[int] | None = None,
+) -> PlannedChange | None:
+    """What the file should become, None if it stays. `taken` was taken back before; `part` goes back now,
+    None for all of the file. Raises `Conflict` where both sides changed the same lines."""
+    before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
+    wanted_part = None if taken is None or part is None else taken | part
+    base, wanted = version_without(before, after, taken), version_without(before, after, wanted_part)
+    current = transaction.current(intent)
+    if wanted in (base, current):
+        return None
+    if current == base:
+        root = transaction.root_of(intent)
+        return PlannedChange(root, intent.rel, current, wanted, intent.mode, intent.place)
+    if current is None or base is None or wanted is None:
+        raise Conflict(f"{intent.path} changed since the run.")
+    merge = snapshots.history.merge(base, current, wanted)
+    if merge.conflict:
+        raise Conflict(f"{intent.path} changed since the run, on the same lines.")
+    if part is not None and not _fits_once(snapshots, base, current, wanted):
+        raise Conflict(f"{intent.path} changed since the run: the lines fit in more than one place.")
+    if merge.content == current:
+        return None
+    return PlannedChange(transaction.root_of(intent), intent.rel, current, merge.content)
+
+
+def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes) -> bool:
+    """Whether the merge comes out the same from the last line to the first. Where lines stand
+    there twice, the two directions choose different ones."""
+    versions = [
+        content if content.endswith(b"\n") else content + b"\n" for content in (base, current, wanted)
+    ]
+    forward = snapshots.history.merge(*versions)
+    backward = snapshots.history.merge(*map(_upside_down, versions))
+    return not backward.conflict and _upside_down(backward.content) == forward.content
+
+
+def _upside_down(content: bytes) -> bytes:
+    return b"".join(reversed(lines_of_bytes(content)))
+
+
+@dataclass(slots=True)
+class RevertPlan:
+    """What a revert is going to do. `part` None: all of the run that is left."""
+
+    journal: Journal
+    part: Parts | None
+    taken: Parts
+    counts: dict[str, int]
+    changes: list[PlannedChange] = field(default_factory=list)
+    conflicts: list[FileIntent] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    """Those of the conflicts that may not be written, by path: why."""
+
+    @property
+    def completed(self) -> frozenset[str]:
+        """The paths of which nothing is left in place after a part was taken back."""
+        both = whole_where_complete(joined(self.taken, self.part or {}), self.counts)
+        return frozenset(path for path, hunks in both.items() if hunks is None)
+
+
+def how_far(plan: RevertPlan, undid_nothing: bool) -> str:
+    """For the log: "Run X was ..."."""
+    if undid_nothing:
+        return "not reverted"
+    return "reverted" if plan.part is None else "reverted in part"
+
+
+def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
+    """Why a part was refused; as for all of it, nothing was changed."""
+    return Conflict(
+        "Nothing was taken back.",
+        cause=str(error),
+        next_step=f"Leave that out, or put the lines back by hand: `reverie diff {original.id}` shows them.",
+        reason=error.reason,
+    )
+
+
+def summary_of(
+    original: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...], plan: RevertPlan
+) -> str:
+    """One or more sentences on what came of it."""
+    count = len(restored)
+    if plan.part is not None:
+        return _part_summary(plan.part) if count else "What was to be taken back had gone already."
+    refused = plan.refused
+    summary = f"{some(count, 'file')} put back." if count else "Nothing was put back."
+    if refused:
+        summary += (
+            f" {some(len(refused), 'file')} {left_as_before(len(refused))}: {' '.join(refused.values())}"
+        )
+    changed = [path for path in conflicts if path not in refused]
+    if changed:
+        summary += (
+            f" {some(len(changed), 'file')} changed since on the same lines and {was_left(len(changed))}:"
+            f" {', '.join(changed)}."
+            f" `reverie diff {original.id}` shows the versions before the run."
+        )
+    return summary
+
+
+def _part_summary(part: Parts) -> str:
+    files = sum(hunks is None for hunks in part.values())
+    hunks = sum(len(hunks) for hunks in part.values() if hunks is not None)
+    counts = [some(files, "file")] if files else []
+    if hunks:
+        counts.append(f"{some(hunks, 'change')} in {some(len(part) - files, 'file')}")
+    return f"Taken back: {' and '.join(counts)}."
+
 
 REFUSED = ("agent-refuses", "read-only")
 """Reasons of errors that say that the agent would not accept what was there before."""
@@ -280,7 +402,7 @@ class Reverter:
                 reason="conflict" if undid_nothing else "",
                 ended_at=parts.clock(),
             )
-        except MendableError as error:
+        except UserError as error:
             summary = f"{summary} {error}"
         try:
             parts.activity.add(
@@ -305,7 +427,7 @@ class Reverter:
                 run_id=record.id,
                 dirty=transaction.paths(journal),
             )
-        except MendableError as error:
+        except UserError as error:
             summary = f"{summary} {error}"
         return RevertResult(record.id, original.id, summary, restored, conflicts)
 

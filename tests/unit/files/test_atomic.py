@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from helpers.ordinary_user import has_power
-from reverie.errors import Conflict, MendableError, StoreError, Unavailable
+from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files import atomic as atomic_module
 from reverie.files import directory as directory_module
 from reverie.files.atomic import (
@@ -24,10 +24,10 @@ from reverie.files.atomic import (
     is_temporary,
     make_mark,
     replace_file,
+    set_observer,
     sweep_temporaries,
     temporary_name,
 )
-from reverie.files.checkpoint import set_observer
 from reverie.files.directory import Directory
 
 _KILLED_AT = """
@@ -466,7 +466,7 @@ def test_a_mark_is_made_once_and_for_its_owner(tmp_path: Path) -> None:
 
 
 def test_a_mark_without_a_directory_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MendableError, match="mark"):
+    with pytest.raises(UserError, match="mark"):
         make_mark(tmp_path / "missing" / "mark")
 
 

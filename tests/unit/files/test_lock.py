@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from reverie.errors import Busy, Unavailable
-from reverie.files.beside_lock import lock_beside
-from reverie.files.lock import file_lock
+from reverie.files.locks import file_lock, lock_beside
 
 _HOLD = """
 import sys

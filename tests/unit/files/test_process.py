@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reverie.files.process import ProcessId, is_alive, this_process
+from reverie.files.locks import ProcessId, is_alive, this_process
 
 _SHOW = """
 import dataclasses, json, sys

@@ -18,14 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.ordinary_user import without_power
-from reverie.errors import Conflict, MendableError, StoreError, Unavailable
+from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files import directory as directory_module
-from reverie.files import removal as removal_module
+from reverie.files import rooted as removal_module
 from reverie.files import rooted as rooted_module
-from reverie.files.atomic import Undurable, held_name, is_temporary, temporary_name
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import Undurable, held_name, is_temporary, set_observer, temporary_name
 from reverie.files.directory import Directory
-from reverie.files.rooted import Entry, EscapesRoot, RootedDirectory
+from reverie.files.rooted import DirectoryEntry, EscapesRoot, RootedDirectory
 
 SECRET = b"outside"
 
@@ -51,7 +50,7 @@ def _no_observer_left() -> Iterator[None]:
 
 
 def _reason(call: Callable[[], object]) -> str:
-    with pytest.raises(MendableError) as caught:
+    with pytest.raises(UserError) as caught:
         call()
     assert caught.value.title
     assert caught.value.next_step
@@ -207,7 +206,7 @@ def test_a_removed_directory_is_given_back_and_one_made_anew_meanwhile_gets_what
     rooted.write("d/g", b"old")
     seen: list[str] = []
 
-    def refuse(taken: list[Entry], content: bytes | None) -> None:
+    def refuse(taken: list[DirectoryEntry], content: bytes | None) -> None:
         assert content is None
         seen.extend(entry.rel for entry in taken)
         if len(seen) > 2:
@@ -559,7 +558,7 @@ def _read_no_secret(rooted: RootedDirectory, rel: str) -> None:
 
 
 def _call_or_refuse(call: Callable[[], object]) -> None:
-    with contextlib.suppress(MendableError):
+    with contextlib.suppress(UserError):
         call()
 
 
@@ -768,11 +767,11 @@ def test_a_removal_that_is_checked_takes_nothing_unseen(rooted: RootedDirectory,
         (rooted.root / "d" / name).write_bytes(b"only copy")
     seen: list[str] = []
 
-    def look(taken: list[Entry], _content: bytes | None) -> None:
+    def look(taken: list[DirectoryEntry], _content: bytes | None) -> None:
         seen.extend(entry.rel for entry in taken)
         raise StoreError("no")
 
-    with pytest.raises(MendableError):
+    with pytest.raises(UserError):
         without_power(lambda: rooted.remove("d", check=look))
     (rooted.root / "d" / name).chmod(0o755)
     assert seen == ([] if name == "closed" else sorted(["d/file", f"d/{name}"]))

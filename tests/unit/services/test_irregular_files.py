@@ -10,19 +10,18 @@ import pytest
 
 from helpers.benches import sample_parts, workspace
 from helpers.expect_log import ExpectLog
-from reverie.agent.trace_store import TraceStore
-from reverie.dream.rules_engine import RulesEngine
-from reverie.dream.service import DreamRequest
 from reverie.errors import Unavailable
-from reverie.memory.history_objects import read_loose
-from reverie.memory.history_repository import DamagedError, Repository, create
-from reverie.memory.own_uses import OwnUses
-from reverie.memory.usage_deltas import Ledger
-from reverie.memory.usage_ledger import LedgerFile
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.llm.trace import TraceStore
+from reverie.memory.history.objects import read_loose
+from reverie.memory.history.repository import DamagedHistoryError, Repository, create
+from reverie.memory.usage import LedgerFile, OwnUses
+from reverie.memory.usage_rules import Ledger
 from reverie.profile import Profile
 from reverie.runs.journal import Images, load_journal
 from reverie.runs.record import RunStore
-from reverie.ui.remembered import Remembered, read_remembered, remembered_file
+from reverie.ui.saved_window import Remembered, read_remembered, remembered_file
 
 RUN, NAME = "1700000000000-abcdef", "a" * 64
 PIPELINE = "c04d8e91aa"
@@ -78,7 +77,7 @@ def test_an_object_or_the_head_of_the_history_in_another_shape_is_an_error(tmp_p
         read_loose(put(kind, tmp_path / "object"), b"")
     create(tmp_path / "h.git")
     put(kind, tmp_path / "h.git" / "HEAD")
-    with pytest.raises((OSError, DamagedError)):
+    with pytest.raises((OSError, DamagedHistoryError)):
         Repository(tmp_path / "h.git")
 
 
