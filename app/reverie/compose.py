@@ -3,7 +3,7 @@
 Nothing here is global, and nothing is imported or opened before it is needed: a command that lists a tree
 pays for neither history nor settings.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: `MendableError`.
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The two families of error.
 
-`MendableError` is for what a person can mend: it always carries a title, a cause and a next step, and every
+`UserError` is for what a person can mend: it always carries a title, a cause and a next step, and every
 surface (window, command line, Activity) shows those three. Any other exception is a bug of ours and goes to
 the crash path. Each I/O layer makes this split once, at its edge; nothing above it catches `OSError`.
 

@@ -4,7 +4,7 @@ A profile is a value: looking at it touches nothing. A directory appears only wh
 just before it is written to, with mode 0700 (it holds memory text or history). Nothing of Reverie's own ever
 lies inside an agent's home.
 
-Threading: immutable, use it from anywhere. Failure: `ensure` raises `MendableError` when it cannot make one.
+Threading: immutable, use it from anywhere. Failure: `ensure` raises `UserError` when it cannot make one.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Profile:
         return self.data / "sidecars" / home_id
 
     def ensure(self, directory: Path) -> Path:
-        """Make `directory` (and missing parents) private and return it. Raises `MendableError`."""
+        """Make `directory` (and missing parents) private and return it. Raises `UserError`."""
         return ensure_private(directory)
 
 

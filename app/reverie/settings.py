@@ -6,7 +6,7 @@ not understand stay as written; a file that is not TOML at all is kept beside it
 
 Importing this module costs a tenth of a second (pydantic): nothing on the way to the first painted window
 does.
-Callable from any thread. Failure: only saving raises, `MendableError`.
+Callable from any thread. Failure: only saving raises, `UserError`.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:
 
 def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock) -> None:
     """Write what differs from the file (a missing key stands for its default), atomically. Raises
-    `MendableError`."""
+    `UserError`."""
     # Through a symlink, so that the file of a dotfiles manager is the one that changes.
     real = Path(real_path(path))
     try:

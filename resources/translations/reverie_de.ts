@@ -130,10 +130,6 @@
 <context>
     <name>CoEditing</name>
     <message>
-        <source>&amp;Decide</source>
-        <translation>&amp;Entscheiden</translation>
-    </message>
-    <message>
         <source>&amp;Show</source>
         <translation>An&amp;zeigen</translation>
     </message>
@@ -154,72 +150,8 @@
         <translation>Zum ersten davon</translation>
     </message>
     <message>
-        <source>Not decided yet</source>
-        <translation>Noch nicht entschieden</translation>
-    </message>
-    <message>
-        <source>Save &amp;mine</source>
-        <translation>&amp;Meine speichern</translation>
-    </message>
-    <message>
-        <source>Saving your text replaces what others wrote there.</source>
-        <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
-    </message>
-    <message>
         <source>Take them out again; what you typed stays</source>
         <translation>Wieder herausnehmen; das Getippte bleibt</translation>
-    </message>
-    <message>
-        <source>This file was changed by you and on disk.</source>
-        <translation>Diese Datei wurde hier und auf der Platte geändert.</translation>
-    </message>
-    <message>
-        <source>What is on disk now cannot be written here.</source>
-        <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
-    </message>
-    <message>
-        <source>by a background job</source>
-        <translation>von einem Hintergrundauftrag</translation>
-    </message>
-    <message>
-        <source>by a consolidation</source>
-        <translation>von einer Konsolidierung</translation>
-    </message>
-    <message>
-        <source>by a harvest</source>
-        <translation>von einer Ernte</translation>
-    </message>
-    <message>
-        <source>by an extraction</source>
-        <translation>durch eine Extraktion</translation>
-    </message>
-    <message>
-        <source>by an update of the session notes</source>
-        <translation>durch eine Aktualisierung der Sitzungsnotizen</translation>
-    </message>
-    <message>
-        <source>by others</source>
-        <translation>von anderen</translation>
-    </message>
-    <message>
-        <source>by the agent</source>
-        <translation>vom Agenten</translation>
-    </message>
-    <message>
-        <source>by the memory writer</source>
-        <translation>vom Notizschreiber</translation>
-    </message>
-    <message>
-        <source>by the undoing of a run</source>
-        <translation>durch die Rücknahme eines Laufs</translation>
-    </message>
-    <message>
-        <source>from outside</source>
-        <translation>von außen</translation>
-    </message>
-    <message>
-        <source>made by hand in Reverie</source>
-        <translation>von Hand in Reverie gemacht</translation>
     </message>
 </context>
 <context>
@@ -1256,21 +1188,6 @@
     </message>
 </context>
 <context>
-    <name>Field</name>
-    <message>
-        <source>Name: value; another: value</source>
-        <translation>Name: Wert; weiterer: Wert</translation>
-    </message>
-    <message>
-        <source>kept: {names}; Name: removes one</source>
-        <translation>behalten: {names}; Name: entfernt einen</translation>
-    </message>
-    <message>
-        <source>“{label}” is not valid.</source>
-        <translation>„{label}“ ist nicht gültig.</translation>
-    </message>
-</context>
-<context>
     <name>FilePane</name>
     <message>
         <source>Files</source>
@@ -1560,6 +1477,21 @@
     <message>
         <source>With this the front matter would be longer than the agent reads; nothing was changed.</source>
         <translation>Damit wären die Kopfdaten länger, als der Agent liest; nichts wurde geändert.</translation>
+    </message>
+</context>
+<context>
+    <name>GeneratedField</name>
+    <message>
+        <source>Name: value; another: value</source>
+        <translation>Name: Wert; weiterer: Wert</translation>
+    </message>
+    <message>
+        <source>kept: {names}; Name: removes one</source>
+        <translation>behalten: {names}; Name: entfernt einen</translation>
+    </message>
+    <message>
+        <source>“{label}” is not valid.</source>
+        <translation>„{label}“ ist nicht gültig.</translation>
     </message>
 </context>
 <context>
@@ -2005,7 +1937,7 @@
     </message>
 </context>
 <context>
-    <name>MergeDialog</name>
+    <name>MergeMemoriesDialog</name>
     <message>
         <source>&amp;Keep as</source>
         <translation>&amp;Behalten als</translation>
@@ -2021,10 +1953,6 @@
     <message>
         <source>Every line of all of them is kept.</source>
         <translation>Jede Zeile von allen bleibt erhalten.</translation>
-    </message>
-    <message>
-        <source>Files of the orphaned store</source>
-        <translation>Dateien der verwaisten Ablage</translation>
     </message>
     <message>
         <source>I do not need these lines any &amp;more</source>
@@ -2043,20 +1971,8 @@
         <translation>Zusammenzuführende Notizen</translation>
     </message>
     <message>
-        <source>Merge an orphaned store</source>
-        <translation>Eine verwaiste Ablage zusammenführen</translation>
-    </message>
-    <message>
         <source>Merge memories</source>
         <translation>Notizen zusammenführen</translation>
-    </message>
-    <message>
-        <source>Merge {store} into {target}</source>
-        <translation>{store} mit {target} zusammenführen</translation>
-    </message>
-    <message>
-        <source>Nothing is written.</source>
-        <translation>Geschrieben wird nichts.</translation>
     </message>
     <message>
         <source>The memory that stays</source>
@@ -2080,6 +1996,29 @@
     <message>
         <source>No word is lost: conditions, sources and links are put together. These ids go: {ids}.</source>
         <translation>Kein Wort geht verloren: Bedingungen, Quellen und Verweise werden zusammengelegt. Diese Kennungen entfallen: {ids}.</translation>
+    </message>
+</context>
+<context>
+    <name>MergeStoreDialog</name>
+    <message>
+        <source>&amp;Merge</source>
+        <translation>&amp;Zusammenführen</translation>
+    </message>
+    <message>
+        <source>Files of the orphaned store</source>
+        <translation>Dateien der verwaisten Ablage</translation>
+    </message>
+    <message>
+        <source>Merge an orphaned store</source>
+        <translation>Eine verwaiste Ablage zusammenführen</translation>
+    </message>
+    <message>
+        <source>Merge {store} into {target}</source>
+        <translation>{store} mit {target} zusammenführen</translation>
+    </message>
+    <message>
+        <source>Nothing is written.</source>
+        <translation>Geschrieben wird nichts.</translation>
     </message>
 </context>
 <context>
@@ -2165,20 +2104,12 @@
         <translation>&amp;Ordner</translation>
     </message>
     <message>
-        <source>&amp;Keep both, with a number</source>
-        <translation>Beide &amp;behalten, mit einer Nummer</translation>
-    </message>
-    <message>
         <source>&amp;Name</source>
         <translation>&amp;Name</translation>
     </message>
     <message>
         <source>A folder cannot be moved into itself.</source>
         <translation>Ein Ordner kann nicht in sich selbst verschoben werden.</translation>
-    </message>
-    <message>
-        <source>A name is taken</source>
-        <translation>Ein Name ist vergeben</translation>
     </message>
     <message>
         <source>A name that begins with a dot is never listed.</source>
@@ -2191,10 +2122,6 @@
     <message>
         <source>Give it a name.</source>
         <translation>Ein Name fehlt.</translation>
-    </message>
-    <message>
-        <source>In that folder there is something of the same name already:</source>
-        <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
     </message>
     <message>
         <source>It is there already.</source>
@@ -3663,32 +3590,8 @@
 <context>
     <name>TemplateChoice</name>
     <message>
-        <source>Checklist</source>
-        <translation>Checkliste</translation>
-    </message>
-    <message>
-        <source>Decision</source>
-        <translation>Entscheidung</translation>
-    </message>
-    <message>
         <source>Empty</source>
         <translation>Leer</translation>
-    </message>
-    <message>
-        <source>How to do something</source>
-        <translation>Anleitung</translation>
-    </message>
-    <message>
-        <source>Lessons learned</source>
-        <translation>Gelernte Lektionen</translation>
-    </message>
-    <message>
-        <source>Preference</source>
-        <translation>Vorliebe</translation>
-    </message>
-    <message>
-        <source>Task notes</source>
-        <translation>Notizen zu einer Aufgabe</translation>
     </message>
     <message>
         <source>Template</source>
@@ -4379,48 +4282,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>dialogs</name>
     <message>
-        <source>&amp;No</source>
-        <translation>&amp;Nein</translation>
-    </message>
-    <message>
-        <source>&amp;Take over</source>
-        <translation>Über&amp;nehmen</translation>
-    </message>
-    <message>
-        <source>&amp;Write anyway</source>
-        <translation>&amp;Trotzdem schreiben</translation>
-    </message>
-    <message>
-        <source>A home was moved</source>
-        <translation>Ein Home wurde verschoben</translation>
-    </message>
-    <message>
         <source>Open the home of an agent</source>
         <translation>Home eines Agenten öffnen</translation>
     </message>
     <message>
-        <source>Save your changes before closing?</source>
-        <translation>Änderungen vor dem Schließen speichern?</translation>
-    </message>
-    <message>
-        <source>Take over its history and runs? Say no if it is another home, or a copy.</source>
-        <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
-    </message>
-    <message>
-        <source>Unsaved changes</source>
-        <translation>Ungespeicherte Änderungen</translation>
-    </message>
-    <message>
-        <source>Write into an unknown layout?</source>
-        <translation>In einen unbekannten Aufbau schreiben?</translation>
-    </message>
-    <message>
         <source>Writing may damage these memories or switch them off for the agent. Reverie asks again when the layout or version changes.</source>
         <translation>Das kann diese Notizen beschädigen oder sie für den Agenten abschalten. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
-    </message>
-    <message>
-        <source>{before} is gone, and {root} may be the same home.</source>
-        <translation>{before} ist weg, und {root} ist vielleicht dasselbe Home.</translation>
     </message>
 </context>
 <context>
@@ -4686,6 +4553,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Pfad &amp;kopieren</translation>
     </message>
     <message>
+        <source>&amp;Decide</source>
+        <translation>&amp;Entscheiden</translation>
+    </message>
+    <message>
         <source>&amp;Delete</source>
         <translation>&amp;Löschen</translation>
     </message>
@@ -4730,6 +4601,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Behalten</translation>
     </message>
     <message>
+        <source>&amp;Keep both, with a number</source>
+        <translation>Beide &amp;behalten, mit einer Nummer</translation>
+    </message>
+    <message>
         <source>&amp;Keep mine</source>
         <translation>&amp;Meine behalten</translation>
     </message>
@@ -4772,6 +4647,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Next change</source>
         <translation>&amp;Nächste Änderung</translation>
+    </message>
+    <message>
+        <source>&amp;No</source>
+        <translation>&amp;Nein</translation>
     </message>
     <message>
         <source>&amp;Only what changed</source>
@@ -4846,6 +4725,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Quelltext</translation>
     </message>
     <message>
+        <source>&amp;Take over</source>
+        <translation>Über&amp;nehmen</translation>
+    </message>
+    <message>
         <source>&amp;Take theirs</source>
         <translation>&amp;Andere nehmen</translation>
     </message>
@@ -4872,6 +4755,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Wrap long lines</source>
         <translation>Lange Zeilen um&amp;brechen</translation>
+    </message>
+    <message>
+        <source>&amp;Write anyway</source>
+        <translation>&amp;Trotzdem schreiben</translation>
     </message>
     <message>
         <source>1 change</source>
@@ -4922,8 +4809,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Ernte</translation>
     </message>
     <message>
+        <source>A home was moved</source>
+        <translation>Ein Home wurde verschoben</translation>
+    </message>
+    <message>
         <source>A line was added to the index</source>
         <translation>Dem Index wurde eine Zeile hinzugefügt</translation>
+    </message>
+    <message>
+        <source>A name is taken</source>
+        <translation>Ein Name ist vergeben</translation>
     </message>
     <message>
         <source>A note be&amp;side it</source>
@@ -5146,6 +5041,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Änderungen auf der Platte werden gezeigt, sobald sich so lange nichts geändert hat. Ab dem nächsten Start.</translation>
     </message>
     <message>
+        <source>Checklist</source>
+        <translation>Checkliste</translation>
+    </message>
+    <message>
         <source>Cl&amp;ose home</source>
         <translation>Home s&amp;chließen</translation>
     </message>
@@ -5236,6 +5135,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Damaged trace</source>
         <translation>Beschädigter Trace</translation>
+    </message>
+    <message>
+        <source>Decision</source>
+        <translation>Entscheidung</translation>
     </message>
     <message>
         <source>Default: {value}</source>
@@ -5482,8 +5385,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wie oft</translation>
     </message>
     <message>
+        <source>How to do something</source>
+        <translation>Anleitung</translation>
+    </message>
+    <message>
         <source>In a review</source>
         <translation>Beim Durchsehen von Änderungen</translation>
+    </message>
+    <message>
+        <source>In that folder there is something of the same name already:</source>
+        <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
     </message>
     <message>
         <source>In the block: {standing}</source>
@@ -5596,6 +5507,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Lessons</source>
         <translation>Lehren</translation>
+    </message>
+    <message>
+        <source>Lessons learned</source>
+        <translation>Gelernte Lektionen</translation>
     </message>
     <message>
         <source>Let them run again</source>
@@ -5770,6 +5685,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kein Thread wartet.</translation>
     </message>
     <message>
+        <source>Not decided yet</source>
+        <translation>Noch nicht entschieden</translation>
+    </message>
+    <message>
         <source>Not everything could be saved; the home stays open.</source>
         <translation>Nicht alles konnte gespeichert werden; das Home bleibt offen.</translation>
     </message>
@@ -5930,6 +5849,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vor&amp;ige Datei</translation>
     </message>
     <message>
+        <source>Preference</source>
+        <translation>Vorliebe</translation>
+    </message>
+    <message>
         <source>Preview</source>
         <translation>Vorschau</translation>
     </message>
@@ -6042,6 +5965,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Gesagt</translation>
     </message>
     <message>
+        <source>Save &amp;mine</source>
+        <translation>&amp;Meine speichern</translation>
+    </message>
+    <message>
         <source>Save a&amp;ll</source>
         <translation>A&amp;lles speichern</translation>
     </message>
@@ -6052,6 +5979,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Save the open memory</source>
         <translation>Die offene Notiz speichern</translation>
+    </message>
+    <message>
+        <source>Save your changes before closing?</source>
+        <translation>Änderungen vor dem Schließen speichern?</translation>
+    </message>
+    <message>
+        <source>Saving your text replaces what others wrote there.</source>
+        <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
     </message>
     <message>
         <source>Se&amp;ttings…</source>
@@ -6250,6 +6185,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zurücknehmen</translation>
     </message>
     <message>
+        <source>Take over its history and runs? Say no if it is another home, or a copy.</source>
+        <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
+    </message>
+    <message>
         <source>Take the selected home out of the list; its files stay as they are</source>
         <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
     </message>
@@ -6264,6 +6203,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Task</source>
         <translation>Aufgabe</translation>
+    </message>
+    <message>
+        <source>Task notes</source>
+        <translation>Notizen zu einer Aufgabe</translation>
     </message>
     <message numerus="yes">
         <source>Text of %n files was not saved; it is kept as drafts.</source>
@@ -6426,6 +6369,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
     </message>
     <message>
+        <source>This file was changed by you and on disk.</source>
+        <translation>Diese Datei wurde hier und auf der Platte geändert.</translation>
+    </message>
+    <message>
         <source>This home does not list the project {path} any more.</source>
         <translation>Dieses Home führt das Projekt {path} nicht mehr auf.</translation>
     </message>
@@ -6498,6 +6445,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Unbekannter Prozess von außen</translation>
     </message>
     <message>
+        <source>Unsaved changes</source>
+        <translation>Ungespeicherte Änderungen</translation>
+    </message>
+    <message>
         <source>Update of the notes {n}</source>
         <translation>Aktualisierung der Notizen {n}</translation>
     </message>
@@ -6536,6 +6487,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>What Reverie reads and never reads, what runs by itself, where settings lie</source>
         <translation>Was Reverie liest und nie liest, was von selbst läuft, wo die Einstellungen liegen</translation>
+    </message>
+    <message>
+        <source>What is on disk now cannot be written here.</source>
+        <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
     </message>
     <message>
         <source>What past runs changed, and undo them</source>
@@ -6612,6 +6567,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Write a note that Codex folds into its memory</source>
         <translation>Eine Notiz schreiben, die Codex in sein Gedächtnis aufnimmt</translation>
+    </message>
+    <message>
+        <source>Write into an unknown layout?</source>
+        <translation>In einen unbekannten Aufbau schreiben?</translation>
     </message>
     <message>
         <source>Writer run {n}</source>
@@ -6722,6 +6681,42 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nach Reveries Regeln wäre der Text ein anderer, obwohl er sich nicht geändert hat</translation>
     </message>
     <message>
+        <source>by a background job</source>
+        <translation>von einem Hintergrundauftrag</translation>
+    </message>
+    <message>
+        <source>by a consolidation</source>
+        <translation>von einer Konsolidierung</translation>
+    </message>
+    <message>
+        <source>by a harvest</source>
+        <translation>von einer Ernte</translation>
+    </message>
+    <message>
+        <source>by an extraction</source>
+        <translation>durch eine Extraktion</translation>
+    </message>
+    <message>
+        <source>by an update of the session notes</source>
+        <translation>durch eine Aktualisierung der Sitzungsnotizen</translation>
+    </message>
+    <message>
+        <source>by others</source>
+        <translation>von anderen</translation>
+    </message>
+    <message>
+        <source>by the agent</source>
+        <translation>vom Agenten</translation>
+    </message>
+    <message>
+        <source>by the memory writer</source>
+        <translation>vom Notizschreiber</translation>
+    </message>
+    <message>
+        <source>by the undoing of a run</source>
+        <translation>durch die Rücknahme eines Laufs</translation>
+    </message>
+    <message>
         <source>cancelled</source>
         <translation>abgebrochen</translation>
     </message>
@@ -6828,6 +6823,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>fine</source>
         <translation>in Ordnung</translation>
+    </message>
+    <message>
+        <source>from outside</source>
+        <translation>von außen</translation>
     </message>
     <message>
         <source>from the environment</source>
@@ -6944,6 +6943,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>loaded, but it may hold credentials: Reverie never opens it</source>
         <translation>geladen, kann aber Zugangsdaten enthalten: Reverie öffnet sie nie</translation>
+    </message>
+    <message>
+        <source>made by hand in Reverie</source>
+        <translation>von Hand in Reverie gemacht</translation>
     </message>
     <message>
         <source>manual</source>
@@ -7352,6 +7355,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{amount} tokens</source>
         <translation>{amount} Tokens</translation>
+    </message>
+    <message>
+        <source>{before} is gone, and {root} may be the same home.</source>
+        <translation>{before} ist weg, und {root} ist vielleicht dasselbe Home.</translation>
     </message>
     <message>
         <source>{bytes} bytes · {tokens} tokens</source>

@@ -231,7 +231,7 @@ def test_a_kill_at_any_step_leaves_old_or_new_notes_and_the_next_run_works(
     old = file.read_bytes()
     code = (
         "import os, signal, sys\n"
-        "from reverie.files.checkpoint import set_observer\n"
+        "from reverie.files.atomic import set_observer\n"
         "from reverie.cli import main\n"
         "step = sys.argv.pop(1)\n"
         "def die(name):\n"

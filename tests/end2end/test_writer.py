@@ -326,8 +326,8 @@ from pathlib import Path
 from reverie.clock import system_clock
 from reverie.compose import open_parts, open_workbench
 from reverie.profile import Profile
-from reverie.services.writing import open_writer
-from reverie.transcripts.tail import TailPosition, TranscriptTail
+from reverie.services.background import open_writer
+from reverie.agents.mux.transcript import TailPosition, TranscriptTail
 
 home, profile, workspace = sys.argv[1:4]
 parts = open_parts(Path(home), Profile.under(Path(profile)), system_clock)
@@ -401,7 +401,7 @@ KILLED = (
     VICTIM
     + """
 import os, signal
-from reverie.files import checkpoint
+from reverie.files import atomic as checkpoint
 
 armed = False
 

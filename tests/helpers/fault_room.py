@@ -6,7 +6,7 @@ a line on stdout (`messages`, `problems`, `skipped`). `run_faults` is the other 
 said in `faults_disk`, `faults_state` and `faults_far`; a case gets a `Room` and fills it.
 
 A case must end in a clear message (title, cause, next step) and in intact data, compared byte for byte: what
-went wrong of that is one of its `problems`, and so is any exception that is no `MendableError`.
+went wrong of that is one of its `problems`, and so is any exception that is no `UserError`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from helpers.claude_home import ClaudeHomeMaker, topic
 from helpers.claude_transcripts import SESSION
 from helpers.claude_transcripts import Chat as Session
 from helpers.engines import ScriptedEngine
-from helpers.extraction import CWD, ExtractDesk, age, small_home, talk
+from helpers.extraction import CWD, ExtractionService, age, small_home, talk
 from helpers.kills import not_harvested_yet
 from helpers.notes_home import NotesHome, session_path, settle
 from helpers.samples import copy_sample
@@ -187,7 +187,7 @@ def _rollouts(directory: Path) -> None:
 
 
 def _extract(parts: HomeContainer) -> str:
-    result = ExtractDesk(parts).run()
+    result = ExtractionService(parts).run()
     return "completed" if result.succeeded else result.summary
 
 

@@ -2,7 +2,7 @@
 thread, and messages between processes that nobody reads.
 
 - What the collection of the tests made lives to the end, so the garbage collector does not look at it, until
-  the first window ends (`reverie.ui.collector` lets go of all that is frozen).
+  the first window ends (`reverie.ui.window.main_window` lets go of all that is frozen).
 - Tracebacks of all threads are told when a test hangs (`_HANGS_S`). pytest's own setting starts and ends a
   thread for each test; here one serves the tests of half a minute.
 - A worker of pytest-xdist tells of a test whatever somebody could ask for: a set-up or tear-down that simply

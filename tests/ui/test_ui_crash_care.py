@@ -25,7 +25,8 @@ import sys, threading
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from reverie.profile import Profile
-from reverie.ui import app, main_window
+from reverie.ui import app
+from reverie.ui.window import main_window
 
 leave = main_window.MainWindow.shut_down
 

@@ -29,7 +29,7 @@ print(json.dumps([sorted(sys.modules), builtins.__import__.__name__]))
 _LATE = {
     "PySide6.QtNetwork", "httpx", "keyring", "pydantic", "pygit2", "sqlite3", "watchdog", "yaml",
     "reverie.settings", "reverie.services.workbench", "reverie.ui.window.actions", "reverie.ui.dialogs",
-    "reverie.ui.window.lazy_tabs", "reverie.ui.editor.pane", "reverie.ui.memory.footer", 
+    "reverie.ui.window.lazy_tabs", "reverie.ui.editor.pane", "reverie.ui.memory.footer",
     "reverie.ui.memory.tab",    "reverie.ui.window.home_list",
 }  # fmt: skip
 
@@ -37,10 +37,10 @@ _LATE = {
 _UNTIL_THE_NAMES = """
 import os, sys
 import PySide6.QtCore
-from reverie.ui.first_look import FirstLook
+from reverie.ui.window.splash_tree import FirstLook
 
 def names_are_painted(look):
-    late = {"secrets", "reverie.homes.agents", "reverie.transcripts"} & set(sys.modules)
+    late = {"secrets", "reverie.agents.capabilities", "reverie.agents.transcripts"} & set(sys.modules)
     print("Qt" in vars(PySide6.QtCore), look.model.rowCount(), *sorted(late), flush=True)
     os._exit(0)
 

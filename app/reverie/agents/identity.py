@@ -17,7 +17,7 @@ only looked at.
 Who keeps a home open asks `OpenedHome` before each request: nothing of a home that was put in its place may
 land in its history.
 
-Threading: blocks on disk; any thread and process. Failure: `MendableError`.
+Threading: blocks on disk; any thread and process. Failure: `UserError`.
 """
 
 from __future__ import annotations

@@ -248,7 +248,7 @@ def notes(part: ContextPart) -> list[str]:
 # A glance is what a view amounts to: which parts told of which files, in what state and how much. One is
 # kept for each scope context of a home, in Reverie's own data directory; it holds paths and sizes, no text.
 #
-# Threading: `Glances` blocks on disk; the rest is pure. Failure: raises `MendableError`; a glance that
+# Threading: `Glances` blocks on disk; the rest is pure. Failure: raises `UserError`; a glance that
 # cannot be understood is none.
 
 

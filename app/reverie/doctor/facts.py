@@ -48,7 +48,7 @@ Maker = Literal["reverie", "nobody", "others"]
 
 
 class DoctorHome(Protocol):
-    """What of `services.container.HomeParts` the checks look at."""
+    """What of `services.container.HomeContainer` the checks look at."""
 
     home: Home
     home_id: str

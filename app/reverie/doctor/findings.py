@@ -18,7 +18,7 @@ State = Literal["pass", "off", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What one press does: `label` says it as a command; `apply` blocks on disk and raises `MendableError`.
+    """What one press does: `label` says it as a command; `apply` blocks on disk and raises `UserError`.
     Look again after it."""
 
     label: str

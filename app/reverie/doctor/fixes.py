@@ -1,7 +1,7 @@
 """The fixes: each changes one thing that is Reverie's own, or the mode or name of a file the writer writes.
 
 The agent's configuration is never changed; where only that could help, the evidence says what to do by hand.
-Failure: `apply` raises `MendableError`.
+Failure: `apply` raises `UserError`.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class Fixes:
 # put there stays. Nobody knows who made an empty directory; a fix of its own removes it. All of this
 # happens under the agent's own lock, and what is there is judged again under it.
 #
-# Threading: blocks on disk. Failure: `MendableError`; what was copied stays copied.
+# Threading: blocks on disk. Failure: `UserError`; what was copied stays copied.
 
 
 _MOST_FILES = 10_000

@@ -7,7 +7,7 @@ locks; what another writer changes meanwhile is kept. The index and the timeline
 it, as far as they can be read: they are derived, so that a damaged one is left to its owner. No folder on the
 way to a file may be a symbolic link: a repository can hold links that lead out of the project.
 
-Blocking, any thread. Failure: `MendableError`; an unreadable crash record never blocks.
+Blocking, any thread. Failure: `UserError`; an unreadable crash record never blocks.
 """
 
 from __future__ import annotations

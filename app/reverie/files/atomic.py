@@ -17,7 +17,7 @@ is refused. Known limits: a hard link elsewhere keeps the old bytes; access list
 not copied. A program that has the file open for writing is waited for, and one that opens it meanwhile waits
 (leases of Linux, for files of our own); elsewhere what it writes into the old file is lost.
 
-Callable from any thread. Errors of the system become `MendableError` here; what `check` raises passes
+Callable from any thread. Errors of the system become `UserError` here; what `check` raises passes
 through.
 """
 

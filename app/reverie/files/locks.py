@@ -129,7 +129,7 @@ else:
 # begins anew). Not reentrant. Where there is no `flock` (Windows) the agents have none either, and nothing
 # is locked.
 #
-# Threading: blocking, any thread but the GUI's. Failure: `Busy` after the time-out, `MendableError` where
+# Threading: blocking, any thread but the GUI's. Failure: `Busy` after the time-out, `UserError` where
 # the lock file cannot be made.
 
 

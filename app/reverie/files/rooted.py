@@ -14,7 +14,7 @@ unreachable ones; nothing is created by looking. Writes are those of `files.atom
 checkpoints; removing a directory has the checkpoint "hide" (it is gone from every listing and still to be
 deleted).
 
-Holds no open file between calls, so one object may be used from any thread. Errors are `MendableError`s, with
+Holds no open file between calls, so one object may be used from any thread. Errors are `UserError`s, with
 the reasons "missing", "directory", "special" (neither file nor directory), "name", "escape", "conflict",
 "write-protected" and "unavailable".
 """

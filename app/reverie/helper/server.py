@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # What the helper can be asked to do: the heavy methods of a workbench, on a workbench of its own.
 #
 # Everything a task needs besides its arguments lies on disk, as for any second process; what it changes
-# reaches the window's views through the watcher, like anything else. Failure: `MendableError`;
+# reaches the window's views through the watcher, like anything else. Failure: `UserError`;
 # `TaskStopped` where it was cancelled and has nothing to say.
 
 

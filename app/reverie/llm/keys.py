@@ -3,7 +3,7 @@
 The keyring is imported on first use, and may ask its owner to unlock it: call from a worker thread. It has
 `ASK_S` seconds to answer, in a thread of its own. One that is locked, or does not answer, is reported as such
 and not asked again for a while; `never_unlock` is for where nobody may be there to answer its prompt. A
-machine without one simply has no keys in it; only storing says so, as a `MendableError`. No key gets into a
+machine without one simply has no keys in it; only storing says so, as a `UserError`. No key gets into a
 sentence.
 """
 
@@ -40,10 +40,10 @@ class KeyStore(Protocol):
         """Why `get` could not look; empty: it could."""
 
     def set(self, provider: str, key: str) -> None:
-        """Keep it. Raises `MendableError`."""
+        """Keep it. Raises `UserError`."""
 
     def delete(self, provider: str) -> None:
-        """Forget it; nothing to forget is fine. Raises `MendableError`."""
+        """Forget it; nothing to forget is fine. Raises `UserError`."""
 
 
 class _Ring:
@@ -129,7 +129,7 @@ class SystemKeys:
         return _RING.trouble
 
     def set(self, provider: str, key: str) -> None:
-        """Store the key. Raises `MendableError` for one that is none, and where the keyring refuses."""
+        """Store the key. Raises `UserError` for one that is none, and where the keyring refuses."""
         import keyring.errors
 
         key = key.strip()
@@ -146,7 +146,7 @@ class SystemKeys:
             raise _no_keyring("The key was not stored.") from error
 
     def delete(self, provider: str) -> None:
-        """Forget the key; one that is not there is no error. Raises `MendableError`."""
+        """Forget the key; one that is not there is no error. Raises `UserError`."""
         import keyring.errors
 
         _RING.forget()

@@ -342,7 +342,7 @@ class _Run:
         return outcome
 
     def _prepared(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
-        """The tool and the arguments it gets. Raises `MendableError` for what the model can mend."""
+        """The tool and the arguments it gets. Raises `UserError` for what the model can mend."""
         tool = self._tools.get(call.name)
         if tool is None:
             raise unknown_tool(call.name, list(self._tools.values()))

@@ -6,7 +6,7 @@ that the schema does not know pass, because the commands accept aliases). A tool
 guarded command on the copy that a run works on.
 
 Failure: everything a model can mend is an error result (`ToolOutcome.is_error`), never an exception; a tool
-that raises anything but `MendableError` has a bug, which ends the run.
+that raises anything but `UserError` has a bug, which ends the run.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Tool(Protocol):
         in any other argument (a path would carry the secret into records) is an error."""
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Do it. `arguments` fit the schema of `spec`. Raises `MendableError` for what the model can mend."""
+        """Do it. `arguments` fit the schema of `spec`. Raises `UserError` for what the model can mend."""
 
 
 @dataclass(frozen=True, slots=True)

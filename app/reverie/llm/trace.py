@@ -271,7 +271,7 @@ def _usage(usage: TokenUsage | None) -> dict[str, int] | None:
 # lock. Each save prunes: the newest traces stay, as many as the count and the size allow, the one just
 # saved always.
 #
-# Threading: any thread but the GUI's. Failure: `MendableError` for disk problems; a damaged trace is told
+# Threading: any thread but the GUI's. Failure: `UserError` for disk problems; a damaged trace is told
 # as such and never deleted for it. What else lies in the directory is left alone.
 
 
@@ -378,7 +378,7 @@ def _age_key(name: str) -> tuple[int, str]:
 # in its own directory, and retention removes only what stands in there and still has the bytes it was
 # written with: a dump of the agent's, or one that somebody changed, is never touched.
 #
-# Threading: any thread but the GUI's; the ledger has a lock. Failure: `MendableError`.
+# Threading: any thread but the GUI's; the ledger has a lock. Failure: `UserError`.
 
 
 _OUTSIDE_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")

@@ -4,7 +4,7 @@
 and both are told (`shortened`). Nothing is refused for what it holds: a damaged dump is opened as far as it
 can be read, with what is wrong as a sentence (`damage`). Field names are those of formats/mux.md section 14.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: `MendableError` where the file cannot be read at
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError` where the file cannot be read at
 all.
 """
 
@@ -49,7 +49,7 @@ class JsonSource(Protocol):
     def size(self) -> int: ...
 
     def read(self, start: int, end: int) -> bytes:
-        """The bytes from `start` up to `end`, or up to the end of the document. Raises `MendableError`."""
+        """The bytes from `start` up to `end`, or up to the end of the document. Raises `UserError`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ connection at once.
 Before the first request of a process the redaction of secrets is tested (`text.redact`); if it fails,
 no question is ever sent.
 
-Threading: one event loop between the first request and `close`. Failure: `Trouble` around a `ProviderError`;
+Threading: one event loop between the first request and `close`. Failure: `ServiceProblem` around a
+`ProviderError`;
 `Refusal` for what the service said no to.
 """
 
@@ -600,7 +601,7 @@ class RemoteProvider:
             await self._sleep(pause)
 
     async def _attempt(self, request: ModelRequest, progress: Progress) -> ModelTurn:
-        """One question, put differently as often as the service asks for it. Raises `Trouble`."""
+        """One question, put differently as often as the service asks for it. Raises `ServiceProblem`."""
         service = self._service
         while True:
             reader = self._wire.reader(service.model, progress)

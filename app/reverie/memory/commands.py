@@ -4,7 +4,7 @@
 recover. Argument aliases, required fields and their order follow the sheet; the wording is ours. Which
 requests change something is data (`MUTATING`), so that the guard and the journal agree with the dispatcher.
 
-Threading and failure: as `memory.store`. Bugs (anything but `MendableError`) propagate.
+Threading and failure: as `memory.store`. Bugs (anything but `UserError`) propagate.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ compare-and-swap of the whole file, for writers that take no lock. So whatever e
 meanwhile stays.
 
 A file that cannot be read whole shows no records. Threading: blocking, any thread but the GUI's. Failure:
-`MendableError`, nothing changed.
+`UserError`, nothing changed.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ memory tools wrote (`memory.attribution`); anything else is "outside", never gue
 a given actor, before and after runs and hand edits.
 
 Threading: blocking, any thread but the GUI's; commits of one home are serialised by the history's own lock.
-Failure: raises `MendableError`. Callers that are about to destroy something must let it stop them.
+Failure: raises `UserError`. Callers that are about to destroy something must let it stop them.
 """
 
 from __future__ import annotations
@@ -243,7 +243,8 @@ class Snapshots:
 
 # What a change by hand or by an agent's command means beyond the file: locks, attribution, usage, history.
 #
-# `DiskEffects` is handed to a `MemoryStore` that works on the disk. Usage follows formats/mux.md section 8:
+# `DiskChangeListener` is handed to a `MemoryStore` that works on the disk. Usage follows formats/mux.md
+# section 8:
 # an agent's read and any write count as one use; a person's read never does (the commands do not report
 # it).
 #

@@ -26,7 +26,7 @@ _NAME_BYTES = 255
 
 
 class ScopeFiles(Protocol):
-    """Files below one root; `rel` is `/`-separated, `""` is the root. Raises the `MendableError` family
+    """Files below one root; `rel` is `/`-separated, `""` is the root. Raises the `UserError` family
     only."""
 
     def entry(self, rel: str) -> DirectoryEntry | None:

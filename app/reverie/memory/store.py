@@ -3,7 +3,8 @@
 It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps of the
 home and what else is refused (`memory.store`), what the agent would not accept
 (`Home.check_content`), compare-and-swap, atomic writes. It holds no constant
-of any agent. What else a change means (usage, attribution, history) is the business of the `Effects` handed
+of any agent. What else a change means (usage, attribution, history) is the business of the `ChangeListener`
+handed
 in, so that the same store serves the disk and a run's overlay, where nothing but the overlay changes until
 the run's transaction applies it.
 
@@ -11,9 +12,10 @@ Rules: formats/mux.md sections 5 and 6. Deliberate differences: replacement text
 expanded); a file that is not valid UTF-8 can be read but is never rewritten.
 
 Threading: blocking; call from any thread but the GUI's. Mutations of one root are serialised between all
-Reverie processes of a profile by `Effects.exclusive`; towards agents every write is a compare-and-swap.
-Failure: `MendableError` and nothing changed. What goes wrong once the change is made (its use cannot be
-counted, its directory not synced) is a warning to `Effects.warn`, never an error.
+Reverie processes of a profile by `ChangeListener.exclusive`; towards agents every write is a
+compare-and-swap.
+Failure: `UserError` and nothing changed. What goes wrong once the change is made (its use cannot be
+counted, its directory not synced) is a warning to `ChangeListener.warn`, never an error.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class LedgerFile:
             raise user_error_from_os(error, f"“{self._path.name}” could not be read.") from error
 
     def write(self, ledger: Ledger) -> None:
-        """Replace the file whole. Raises `MendableError`; the old one stays then."""
+        """Replace the file whole. Raises `UserError`; the old one stays then."""
         ensure_private(self._path.parent)
         temporary = self._path.with_name(temporary_name(self._path.name))
         try:
@@ -152,7 +152,7 @@ def _origin_from(raw: object) -> tuple[str, Ledger] | None:
 # The tally follows a memory that is moved, and waits for one that is deleted, in case the deletion is
 # undone. It is replaced whole under a lock. What cannot be read counts as nothing.
 #
-# Threading: any thread but the GUI's. Failure: `MendableError` by `change` alone, before the file is
+# Threading: any thread but the GUI's. Failure: `UserError` by `change` alone, before the file is
 # touched.
 
 
@@ -224,7 +224,7 @@ class OwnUses:
         return self._read().uses
 
     def change(self, rule: Callable[[Tally], object]) -> None:
-        """Apply `rule`. Raises `MendableError`; the old file stays then."""
+        """Apply `rule`. Raises `UserError`; the old file stays then."""
         ensure_private(self._path.parent)
         with file_lock(self._lock_dir, self._path):
             tally = self._read()

@@ -181,7 +181,7 @@ def _covers(permitted: dict[str, Any], refusal: Refusal) -> bool:
 # everywhere: Reverie's own lock, the agent's, then those of directories and files.
 #
 # Threading: blocking, any thread but the GUI's. Failure: `Busy` (reason "agent-busy") while the agent holds
-# it, `Busy` without that reason where another Reverie keeps us waiting too long, `MendableError` where a
+# it, `Busy` without that reason where another Reverie keeps us waiting too long, `UserError` where a
 # lock file cannot be opened.
 
 

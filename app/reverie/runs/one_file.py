@@ -6,7 +6,7 @@ run: recovery first, a durable record, journal, compare-and-swap. A file that so
 the same edits once more, on top of what they wrote (`runs.draft`). The history before and after is the
 caller's: what belongs to it differs.
 
-Threading: one run, one thread, blocking. Failure: `MendableError`, `LeaseLost`; the record tells.
+Threading: one run, one thread, blocking. Failure: `UserError`, `LeaseLost`; the record tells.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ the commit point was reached: if so the run did all it set out to do and only it
 a recovery that is killed, or finds the home unreachable, is simply repeated. Nothing is put back into a store
 that the agent does not use any more: the run ends as `interrupted`, and its files are named.
 
-Threading: blocking, any thread but the GUI's. Failure: `MendableError`; what is left is settled next time.
+Threading: blocking, any thread but the GUI's. Failure: `UserError`; what is left is settled next time.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _summary(record: RunRecord, journal: Journal | None, recovered: Recovered) -
 
 # What a run works on, of one home, and what comes before each: settling what a killed one left.
 #
-# Threading: blocking; any thread but the GUI's. Failure: `MendableError`.
+# Threading: blocking; any thread but the GUI's. Failure: `UserError`.
 
 
 @dataclass(frozen=True, slots=True)

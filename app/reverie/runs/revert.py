@@ -12,7 +12,7 @@ one conflict, or lines that fit in more than one place, and the run is left as i
 before is part of the base, so a later undo takes back the rest. The pin and use of a file go back with the
 last of it.
 
-Threading: any thread but the GUI's; under the home's dream lease. Failure: `MendableError`, nothing changed.
+Threading: any thread but the GUI's; under the home's dream lease. Failure: `UserError`, nothing changed.
 """
 
 from __future__ import annotations

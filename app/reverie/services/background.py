@@ -4,7 +4,7 @@ A background run never asks anybody: it uses what the settings say, else the age
 (`services.models`), and sends nothing to where no person has agreed that it goes. The switch and the budget
 are read anew for each trigger, so that a switch turned off stops the next run.
 
-Threading: blocking; any thread but the GUI's. Failure: `MendableError` for an engine that cannot be asked.
+Threading: blocking; any thread but the GUI's. Failure: `UserError` for an engine that cannot be asked.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class BackgroundJobs:
         self._by_hand = by_hand
 
     def engine_for(self, context: ScopeContext, trigger: Trigger, wish: str = AUTO) -> Engine:
-        """What dreams. Raises `MendableError`."""
+        """What dreams. Raises `UserError`."""
         return self._models.engine(self._name(context, wish), context, trigger)
 
     def extractor_for(self, context: ScopeContext, wish: str = AUTO) -> Extractor:
-        """What mines a transcript. Raises `MendableError`."""
+        """What mines a transcript. Raises `UserError`."""
         name = self._name(context, wish)
         if name == RULES:
             from reverie.jobs.consolidate.extractors import RulesExtractor
@@ -118,7 +118,7 @@ class BackgroundJobs:
 # and that cannot be asked stops the run (`model-unavailable`); one that was only guessed is passed over.
 # Nothing is sent to where no person has agreed that memories of this home go.
 #
-# Threading: any thread but the GUI's. Failure: `MendableError`.
+# Threading: any thread but the GUI's. Failure: `UserError`.
 
 
 def open_writer(
@@ -178,7 +178,7 @@ class WriterEngines:
     def engine(
         self, context: ScopeContext, wishes: AgentWriterConfig, turn_model: str | None
     ) -> WriterEngine:
-        """The engine for a run in `context`. Raises `MendableError` where the model that the settings name
+        """The engine for a run in `context`. Raises `UserError` where the model that the settings name
         cannot be asked."""
         name, _why = self.choose(self._parts.read_settings().system1, wishes, turn_model)
         if name == RULES:
@@ -197,7 +197,7 @@ class WriterEngines:
     def choose(
         self, settings: System1Settings, wishes: AgentWriterConfig, turn_model: str | None
     ) -> tuple[str, str]:
-        """The engine's name and why it is this one. Raises `MendableError` as `engine` does."""
+        """The engine's name and why it is this one. Raises `UserError` as `engine` does."""
         guesses = (
             (wishes.model, "It is the agent's own model for this."),
             (turn_model, "It is the model of the turn."),
@@ -214,7 +214,7 @@ class WriterEngines:
 # is sent to where no person has agreed that memories of this home go, unless the person who starts it named
 # the model in the settings.
 #
-# `NotingDesk` is what the window asks. Threading: any thread but the GUI's. Failure: `MendableError`.
+# `SessionNotes` is what the window asks. Threading: any thread but the GUI's. Failure: `UserError`.
 
 
 class SessionNotes:
@@ -224,16 +224,16 @@ class SessionNotes:
         self._parts = parts
 
     def keeps_notes(self, session_id: str) -> bool:
-        """Whether this home has notes for this session (there need be none yet). Raises `MendableError`."""
+        """Whether this home has notes for this session (there need be none yet). Raises `UserError`."""
         return self._parts.home.notes_place(session_id) is not None
 
     def standing(self, session_id: str) -> NotesStanding:
         """State, size, problems and what stands between now and the next update. Reads the transcript the
-        first time (a second for 100 MB), later only what is new. Raises `MendableError`."""
+        first time (a second for 100 MB), later only what is new. Raises `UserError`."""
         return self._service.standing(session_id)
 
     def engine(self, session_id: str) -> tuple[str, str]:
-        """The engine that `update` would use, and why. Raises `MendableError` where it cannot be asked."""
+        """The engine that `update` would use, and why. Raises `UserError` where it cannot be asked."""
         context = self._parts.home.context(workspace_id=session_id)
         return NotesEngines(self._parts, Models(self._parts), by_hand=True).choose(context)
 
@@ -256,7 +256,7 @@ class NotesFollower:
         self._cancel = cancel
 
     def follow(self, session_id: str) -> bool:
-        """Update its notes if they are due; False for a session that has none. Raises `MendableError`."""
+        """Update its notes if they are due; False for a session that has none. Raises `UserError`."""
         if self._parts.home.notes_place(session_id) is None:
             return False
         self._service.on_change(session_id)
@@ -308,7 +308,7 @@ class NotesEngines:
         self._by_hand = by_hand
 
     def engine(self, context: ScopeContext) -> NotesEngine:
-        """The engine for a run in `context`. Raises `MendableError`."""
+        """The engine for a run in `context`. Raises `UserError`."""
         name, _why = self.choose(context)
         if name == RULES:
             from reverie.jobs.writer.engine import corrections
@@ -319,7 +319,7 @@ class NotesEngines:
         return ModelNotes(self._models.asking(name))
 
     def choose(self, context: ScopeContext) -> tuple[str, str]:
-        """The engine's name and why it is this one. Raises `MendableError` where the model that the settings
+        """The engine's name and why it is this one. Raises `UserError` where the model that the settings
         name cannot be asked."""
         setting = self._parts.read_settings().notes.model
         guess = self._parts.home.dream_wishes(context.workspace_id).model
@@ -336,7 +336,7 @@ class NotesEngines:
 # go.
 #
 # Threading: blocking; any thread but the GUI's. `progress` is called on the thread that runs it. Failure:
-# `MendableError` for an engine that cannot be asked; a run itself ends in a result.
+# `UserError` for an engine that cannot be asked; a run itself ends in a result.
 
 
 @dataclass(frozen=True, slots=True)
@@ -487,7 +487,7 @@ class ExtractionService:
 
 def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractResult | None:
     """The extraction at the start of the background services; None where it is switched off, which Activity
-    tells, or this home has none. Raises `MendableError` for an engine that cannot be asked."""
+    tells, or this home has none. Raises `UserError` for an engine that cannot be asked."""
     desk = ExtractionService(parts)
     if not desk.available or cancel.is_set():
         return None

@@ -6,7 +6,7 @@ or a file is not what the caller saw, what was done is put back, each file by co
 error names what somebody else changed in between and was left. Nothing is overwritten or deleted that the
 history does not keep (`_refuse_not_kept`), so every `Undo` can be taken back.
 
-Threading: blocking, any thread but the GUI's. Failure: `MendableError`; `Conflict` names the file.
+Threading: blocking, any thread but the GUI's. Failure: `UserError`; `Conflict` names the file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from reverie.text.summaries import was_left
 # The single files of a change by hand, as `services.changes` puts them together: what is planned, and
 # each step there and back through the store, by compare-and-swap.
 #
-# Threading: blocking, any thread but the GUI's. Failure: `MendableError`; `Conflict` names the file.
+# Threading: blocking, any thread but the GUI's. Failure: `UserError`; `Conflict` names the file.
 
 
 ChangeKind = Literal["move", "merge", "restore"]

@@ -1,6 +1,6 @@
 """Everything that works on one home, wired together once and built on first use.
 
-`HomeParts` is what the composition root hands to services and commands: nothing is opened, created or
+`HomeContainer` is what the composition root hands to services and commands: nothing is opened, created or
 imported before somebody asks for it, so that listing a tree needs neither history nor leases (and looking
 stays free of side effects). Heavy libraries are imported inside the part that needs them.
 
@@ -344,7 +344,7 @@ class HomeContainer:
         counts_renames: bool = True,
     ) -> MemoryStore:
         """The memories of one context on disk, with every change attributed to `actor`. `warn` gets a
-        sentence for what went wrong after a change was made; `counts_renames` as in `DiskEffects`."""
+        sentence for what went wrong after a change was made; `counts_renames` as in `DiskChangeListener`."""
         from reverie.memory.recording import DiskChangeListener
         from reverie.memory.store import MemoryStore
 

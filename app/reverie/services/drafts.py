@@ -9,7 +9,7 @@ deleted.
 A draft is offered when the process that typed it is gone; those of a living one are its own affair. One whose
 text stands in the file by now has done its work and is removed.
 
-Threading: blocking, any thread but the GUI's. Failure: `MendableError`. Nothing of a draft is ever logged.
+Threading: blocking, any thread but the GUI's. Failure: `UserError`. Nothing of a draft is ever logged.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Notes that say the same, for a person to look through and to merge by hand.
 
 How they are found says `services.duplicates`; it reads files and nothing else. A merge is one
-`HandChanges` of kind "merge": one file is written, the others go, and one `Undo` takes all of it back. What
+`ChangeSet` of kind "merge": one file is written, the others go, and one `Undo` takes all of it back. What
 is merged is what was looked at: the hashes are kept.
 
 Threading: blocking, any thread but the GUI's; `check` is called often, may raise to stop, and gives the
-interpreter away now and then. Failure: `MendableError`; files that cannot be compared are counted, not lost.
+interpreter away now and then. Failure: `UserError`; files that cannot be compared are counted, not lost.
 """
 
 from __future__ import annotations

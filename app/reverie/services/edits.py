@@ -3,7 +3,7 @@
 Everything goes through the store; the history holds the state before (the store's effects see to it) and
 after. An `Undo` is a value: what to bring back lies in the history, so it outlives the window.
 
-Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing
+Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing
 changed; what goes wrong once a change is made is a warning beside its result.
 """
 
@@ -353,7 +353,7 @@ def _made(warnings: list[str]) -> Iterator[None]:
 # directory; the history keeps the version before (`memory.paths`). An older version comes back
 # by the same way, and that is taken back by an `Undo` like any change by hand.
 #
-# Threading: blocks on disk; not for the GUI thread. Failure: `MendableError`, nothing changed; what goes
+# Threading: blocks on disk; not for the GUI thread. Failure: `UserError`, nothing changed; what goes
 # wrong once a change is made is a warning beside its result.
 
 
@@ -570,7 +570,7 @@ def _encoded(companion: Companion, content: str) -> bytes:
 # and taken back as one. Nothing that stands somewhere is ever replaced: clashes are asked about beforehand
 # (`memory.paths`), and a name that was taken in between is a `Conflict`.
 #
-# Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing moved.
+# Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing moved.
 
 
 class Moves:
@@ -657,7 +657,7 @@ def _same_root(store: MemoryStore, old: str, new: str) -> bool:
 # Telling an agent something: a note in the place that the agent itself looks into (`Home.note_path`).
 #
 # The note is created once and never changed; the agent folds it into its memory when it consolidates the
-# next time. Threading: blocks on disk; not for the GUI thread. Failure: `MendableError`, nothing changed.
+# next time. Threading: blocks on disk; not for the GUI thread. Failure: `UserError`, nothing changed.
 
 
 def tell_agent(parts: HomeContainer, context: ScopeContext, text: str) -> str:

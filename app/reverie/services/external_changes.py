@@ -1,6 +1,6 @@
 """What of a home is watched, and which views of a context a change touches.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: `MendableError`.
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _bytes_of(file: Path) -> bytes | None:
 # the history held when the home was first opened, nor written by the person. Kept in Reverie's own data
 # directory.
 #
-# Threading: any thread but the GUI's. Failure: raises `MendableError`; the badge is never guessed.
+# Threading: any thread but the GUI's. Failure: raises `UserError`; the badge is never guessed.
 
 
 _PERSON = frozenset({"user"})

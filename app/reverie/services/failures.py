@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 # The history has the file before and after. The text of a skill beside its record follows, unless a person
 # changed it.
 #
-# Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing changed; what goes wrong
+# Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed; what goes wrong
 # once a change is made is a warning beside its result.
 
 

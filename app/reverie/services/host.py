@@ -1,7 +1,7 @@
 """The background services of one home: who hosts them, and from when to when.
 
 One process hosts a home, by lease; the others only view, and take over when the lease is free. What is done
-meanwhile is one `Stint`. The window and `reverie watch` use the same host; it knows no Qt.
+meanwhile is one `HostSession`. The window and `reverie watch` use the same host; it knows no Qt.
 
 Threading: every method from any thread but the GUI's (they block on disk for a moment); `start` and `stop`
 may be called again and again, and do nothing the second time. `on_status` is called on whatever thread a
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # services after each change of the sidecar, and commands that change a home before they begin. Commands
 # that only look write nothing. A person reads of it once, in Activity, for as long as that agent runs.
 #
-# Threading: any thread but the GUI's. Failure: `MendableError`; the changes stay in the ledger, and the
+# Threading: any thread but the GUI's. Failure: `UserError`; the changes stay in the ledger, and the
 # next call tries again.
 
 
@@ -129,7 +129,7 @@ _ENDS = ("turn-end", "aborted", "error")
 
 @dataclass(frozen=True, slots=True)
 class HostServices:
-    """What a host drives. All block; `MendableError` is told in Activity. `follow` gets a transcript that
+    """What a host drives. All block; `UserError` is told in Activity. `follow` gets a transcript that
     changed, and says whether that was all there is to do: then nothing reads it turn by turn."""
 
     open_tail: Callable[[str], TranscriptTail | None]

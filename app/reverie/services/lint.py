@@ -1,6 +1,7 @@
 """The findings of whole scopes, kept as files change.
 
-One `LintDesk` per open home. A look goes over the files of a view and reads only those whose findings are not
+One `LintService` per open home. A look goes over the files of a view and reads only those whose findings
+are not
 known for their size, mtime and inode (or that a watcher named); it stops after a slice of time and says
 whether something is left, so that a scope of any size never holds a thread for long. Between files it gives
 the interpreter away as often as it took it, since the GUI thread wants it, too.

@@ -1,12 +1,12 @@
 """The index of a memory directory: what is wrong with it, mending it, and renaming with all that leads to a
 memory.
 
-`IndexDesk` is for homes whose agent keeps an index (`Home.file_role`). A look reads the index and every
+`IndexService` is for homes whose agent keeps an index (`Home.file_role`). A look reads the index and every
 memory it is about; a mend is one minimal edit of the index on disk, by compare-and-swap against the bytes
 that were looked at, and can be taken back. A rename is planned first, so that a person sees each line that
 changes with it.
 
-Threading: any thread but the GUI's. Failure: `MendableError`; `Conflict` where something changed since.
+Threading: any thread but the GUI's. Failure: `UserError`; `Conflict` where something changed since.
 """
 
 from __future__ import annotations

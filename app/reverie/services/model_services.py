@@ -3,7 +3,7 @@
 They follow from the settings, the environment and the system's keyring, and from what the agent of a home is
 itself set up to use (`offered`); the settings win where both name a service.
 
-Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `MendableError`.
+Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class ModelServices:
 
 # The settings where no home is open: read, saved, and the models they name tried out.
 #
-# Threading: blocks; any thread but the GUI's. Failure: `MendableError`.
+# Threading: blocks; any thread but the GUI's. Failure: `UserError`.
 
 
 class ModelsWithoutHome(ModelServices):

@@ -5,7 +5,7 @@ would dream with, if its service can be reached with what is at hand, else the e
 picks a model away from this machine before a person agreed to it (`give_consent`, per home and destination):
 then it is the rules, and says so.
 
-Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `MendableError`.
+Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Models(ModelServices):
         """The engine of a small run: the model of the settings (empty for none), else the first of `guesses`
         (a model and why it is this one) that can be asked, else the rules. `by_hand`: a person starts it and
         has named the model in the settings, so that a remote one needs no further consent. Raises
-        `MendableError` where the model that the settings name cannot be asked."""
+        `UserError` where the model that the settings name cannot be asked."""
         if setting == RULES:
             return ModelChoice(RULES, "The settings say so.")
         if setting:
@@ -144,7 +144,7 @@ class Models(ModelServices):
         return ModelChoice(RULES, obstacle or "No model is configured.")
 
     def engine(self, name: str, context: ScopeContext, trigger: Trigger) -> Engine:
-        """The engine called `name`, ready to dream. Raises `MendableError` for one that cannot be asked."""
+        """The engine called `name`, ready to dream. Raises `UserError` for one that cannot be asked."""
         if name == RULES:
             from reverie.jobs.consolidate.engine import RulesEngine
 

@@ -6,7 +6,7 @@ swap on both sides), as one change by hand that can be taken back. No line is lo
 become one with every line of both, or stand beside each other, and the lost store itself stays as it is until
 a person removes it; that, too, can be taken back, since only what the history keeps is removed.
 
-Threading: blocking, any thread but the GUI's. Failure: `MendableError`, nothing changed.
+Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The footer of a context, and runs as lists show them, read from sidecars and records.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: `MendableError`.
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -230,10 +230,10 @@ def _harvest_row(status: Status) -> HarvestRow | None:
 # Reviews of one home's runs: what a window shows of a run, group by group, and applying what a person
 # chose.
 #
-# `ReviewDesk` blocks on disk and must not be used on the GUI thread. Looking at a review changes nothing
+# `ReviewService` blocks on disk and must not be used on the GUI thread. Looking at a review changes nothing
 # anywhere.
 #
-# Failure: `MendableError` for what a person can mend.
+# Failure: `UserError` for what a person can mend.
 
 
 _CONTEXT_LINES = 3

@@ -1,6 +1,6 @@
 """Searching the memories and companions of every open home.
 
-One `SearchDesk` per window or command. Homes are added as they are opened; what a watcher saw is noted and
+One `SearchService` per window or command. Homes are added as they are opened; what a watcher saw is noted and
 brought into the index before the next answer, so that an answer is as current as the watcher. The index lies
 in the cache directory; nothing is written into a home, and being found is no use.
 
@@ -8,7 +8,7 @@ Snippets are made from the files as they are now, for the rows that are shown on
 and show memory text as it is.
 
 Threading: `note` and `add` from any thread, the rest blocks and is not for the GUI's. Failure:
-`MendableError`; a home that cannot be reached is left out of an answer and named in its `problems`.
+`UserError`; a home that cannot be reached is left out of an answer and named in its `problems`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class SearchAnswer:
 
 # Where the rows of a search index lie, and in which context a person is shown them.
 #
-# Threading: blocks; not for the GUI's thread. Failure: `MendableError`.
+# Threading: blocks; not for the GUI's thread. Failure: `UserError`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,7 +474,7 @@ class SearchService:
 
 def update_index(parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
     """Bring the rows of one home up to date: for changes at `dirty`, or all (None). Raises `UpdateStopped`,
-    `MendableError`."""
+    `UserError`."""
     parts.require_same_home()
     _index(parts).update(parts.home, parts.home_id, dirty=dirty, watcher=watcher)
 

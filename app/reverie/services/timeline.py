@@ -7,7 +7,7 @@ anywhere. A restore is planned here and carried out by `Workbench.apply_changes`
 what stood on disk, so whatever changes in between is not overwritten but told.
 
 Threading: blocks on disk; any thread but the GUI's. `check` is called between files and may raise to stop.
-Failure: `MendableError`.
+Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class RestorePlan:
 
 # What stands on disk at a place of the history, told as the history tells it: by content id.
 #
-# Reads only. Failure: `MendableError`; a folder that cannot be read in full is an error, for half of it
+# Reads only. Failure: `UserError`; a folder that cannot be read in full is an error, for half of it
 # would look like a deletion of the rest.
 
 

@@ -6,7 +6,7 @@ that a list of many large dumps begins at once. What was read is kept as long as
 of Reverie that also left a dump in the home is one line: its own trace, which says more.
 
 Looking only: nothing is written, in the home or elsewhere. Threading: blocks on disk; any thread but the
-GUI's, one at a time per `TraceDesk`. Failure: `MendableError`; a dump that cannot be read is a line that says
+GUI's, one at a time per `TraceService`. Failure: `UserError`; a dump that cannot be read is a line that says
 so, not an error.
 """
 
@@ -194,7 +194,7 @@ class TraceService:
         return self.detail(self.find(trace_id))
 
     def detail(self, entry: TraceEntry) -> TraceDetail:
-        """One trace in full. Raises `MendableError` where it cannot be read."""
+        """One trace in full. Raises `UserError` where it cannot be read."""
         dump = read_dump(entry.path)
         facts = facts_of(dump.document)
         return TraceDetail(self._row_of(entry, dump), dump, facts, timeline_of(facts))
@@ -417,7 +417,7 @@ def _diff(before: str, after: str, label: str) -> str:
 # the same reasons. Secrets of the texts do not leave (the vault), and nothing is sent to where no person
 # agreed.
 #
-# Threading: blocks on the network; any thread but the GUI's. Failure: `MendableError` before anything is
+# Threading: blocks on the network; any thread but the GUI's. Failure: `UserError` before anything is
 # sent; what goes wrong afterwards is in the result, as in any trace.
 
 
@@ -455,7 +455,7 @@ class Replays:
 
     def consent_needed(self, detail: TraceDetail, wish: ReplayRequest) -> ConsentView | None:
         """What would leave this machine, if nobody has agreed to this destination yet. Raises
-        `MendableError` for a model that cannot be asked."""
+        `UserError` for a model that cannot be asked."""
         try:
             self._models.require_consent(wish.engine)
         except StoreError as error:
@@ -479,7 +479,7 @@ class Replays:
         cancel: threading.Event,
         progress: Callable[[str], None] = lambda _step: None,
     ) -> TraceDetail:
-        """Ask again; the new trace. Raises `MendableError` where it cannot begin."""
+        """Ask again; the new trace. Raises `UserError` where it cannot begin."""
         problem = why_no_replay(detail.facts, shortened=detail.dump.shortened)
         if problem:
             raise StoreError(
@@ -554,7 +554,7 @@ async def _asked(
 # one tells is read on demand.
 #
 # Looking only: nothing is written. Threading: blocks on disk; any thread but the GUI's. Failure:
-# `MendableError`; what cannot be read has no title.
+# `UserError`; what cannot be read has no title.
 
 
 class TranscriptService:

@@ -1,11 +1,11 @@
 """Everything that was deleted from a home's memories, by whom, and bringing it back.
 
 The history is the trash: whatever a person, a run, an agent or something outside deleted, a scan saw before,
-so its last version is there. Listing reads the history only. Bringing back goes through `HandChanges`, which
+so its last version is there. Listing reads the history only. Bringing back goes through `ChangeSet`, which
 refuses to overwrite: what stands at the place by now is kept, and the file comes back beside it under another
 name. Entries of several contexts are brought back as one; if one cannot, none is.
 
-Threading: blocking, any thread but the GUI's; `check` may raise to stop. Failure: `MendableError`.
+Threading: blocking, any thread but the GUI's; `check` may raise to stop. Failure: `UserError`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ what the first opening needs (history, marks of what was seen) goes to Reverie's
 What a first look at the trees does not need (runs, history, the watcher, the rules) is imported by the method
 that needs it, so that the window paints first.
 
-Failure: `MendableError` for what a person can mend; anything else is a bug and propagates.
+Failure: `UserError` for what a person can mend; anything else is a bug and propagates.
 """
 
 from __future__ import annotations
@@ -327,7 +327,7 @@ class Workbench(Desks):
         return tell_agent(self.parts, context, text)
 
     def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
-        """As `services.edits.HandEdits.save`, for a companion."""
+        """As `services.edits.UserEdits.save`, for a companion."""
         return self._companions.save(companion, content, expected_sha256)
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
@@ -479,7 +479,7 @@ class Workbench(Desks):
         return self.reviews.apply(run_id, selection, progress=progress, cancel=cancel)
 
     def revert(self, run_id: str, part: Parts | None = None) -> RevertView:
-        """Undo a run, or a part of it, three-way. Raises `MendableError` when there is nothing to undo."""
+        """Undo a run, or a part of it, three-way. Raises `UserError` when there is nothing to undo."""
         result = self.parts.reverter.revert(run_id, part)
         return RevertView(result.run_id, result.reverted, result.summary, result.restored, result.conflicts)
 

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from reverie.ui.appearance import GAP, MARGIN, CalmSelection
 from reverie.ui.display_text import visible
 from reverie.ui.memory.review_parts import review_shortcuts
-from reverie.ui.translation import counted
+from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column, scrolled
 
@@ -52,12 +52,11 @@ def ask_home(parent: QWidget) -> Path | None:
 
 def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
     """What to do with unsaved text when the window closes."""
-    tr = QCoreApplication.translate
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Warning)
-    box.setWindowTitle(tr("dialogs", "Unsaved changes"))
+    box.setWindowTitle(tr("Unsaved changes"))
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(tr("dialogs", "Save your changes before closing?"))
+    box.setText(tr("Save your changes before closing?"))
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")
@@ -71,18 +70,15 @@ def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
 
 def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
     """Whether the home at `root` is the one that stood at `before`, so that its history and runs follow."""
-    tr = QCoreApplication.translate
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Question)
-    box.setWindowTitle(tr("dialogs", "A home was moved"))
+    box.setWindowTitle(tr("A home was moved"))
     box.setTextFormat(Qt.TextFormat.PlainText)
-    moved = tr("dialogs", "{before} is gone, and {root} may be the same home.")
+    moved = tr("{before} is gone, and {root} may be the same home.")
     box.setText(moved.format(before=visible(str(before)), root=visible(str(root))))
-    box.setInformativeText(
-        tr("dialogs", "Take over its history and runs? Say no if it is another home, or a copy.")
-    )
-    take = box.addButton(tr("dialogs", "&Take over"), QMessageBox.ButtonRole.AcceptRole)
-    box.addButton(tr("dialogs", "&No"), QMessageBox.ButtonRole.RejectRole)
+    box.setInformativeText(tr("Take over its history and runs? Say no if it is another home, or a copy."))
+    take = box.addButton(tr("&Take over"), QMessageBox.ButtonRole.AcceptRole)
+    box.addButton(tr("&No"), QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(take)
     box.exec()
     return box.clickedButton() is take
@@ -90,20 +86,18 @@ def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
 
 def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
     """Whether to write into memories whose layout or version Reverie does not know."""
-    tr = QCoreApplication.translate
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Warning)
-    box.setWindowTitle(tr("dialogs", "Write into an unknown layout?"))
+    box.setWindowTitle(tr("Write into an unknown layout?"))
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(visible(evidence))
     box.setInformativeText(
         tr(
-            "dialogs",
             "Writing may damage these memories or switch them off for the agent. Reverie asks again when the "
             "layout or version changes.",
         )
     )
-    write = box.addButton(tr("dialogs", "&Write anyway"), QMessageBox.ButtonRole.DestructiveRole)
+    write = box.addButton(tr("&Write anyway"), QMessageBox.ButtonRole.DestructiveRole)
     cancel = box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(cancel)
     box.setEscapeButton(cancel)

@@ -7,9 +7,9 @@ of again: answers of superseded and stopped jobs are dropped.
 
 Threading: `Lane` methods are for the GUI thread; a job's callable and `JobControl` run on the lane's thread.
 Only QObject methods are connected (a lambda would run in the emitter's thread). A blocking job receives no
-queued signal, so it is cancelled through a `threading.Event`.
+queued signal, so it is cancelled through a `threading.ServerEvent`.
 
-Failure policy: `MendableError` reaches the job's `failed` handler, to be shown inline. Anything else is a bug
+Failure policy: `UserError` reaches the job's `failed` handler, to be shown inline. Anything else is a bug
 of ours: it goes to `sys.excepthook` on the GUI thread, and the job ends as failed, so that no view waits for
 ever.
 """

@@ -95,7 +95,7 @@ def _keys(value: Any) -> tuple[tuple[str, ...], ...] | None:
 
 
 def write_remembered(profile: Profile, remembered: Remembered) -> None:
-    """Keep it. Raises `MendableError`."""
+    """Keep it. Raises `UserError`."""
     # Late: reading is on the way to the first painted window, writing is not.
     from reverie.files.atomic import atomic_write
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 class HomeWatch(QObject):
     """`begun(WatchState)`: it watches from now on. `said(str)`: a sentence of the watcher's, from any thread.
-    `failed(MendableError)`: it could not begin. Without `wanted` nothing is ever watched."""
+    `failed(UserError)`: it could not begin. Without `wanted` nothing is ever watched."""
 
     begun = Signal(object)
     said = Signal(str)
@@ -121,7 +121,7 @@ LEASE_POLL_MS = 2000
 
 
 class LeasePoll(QObject):
-    """`told(StatusView)`: the status that was followed, with what runs now. `failed(MendableError)`."""
+    """`told(StatusView)`: the status that was followed, with what runs now. `failed(UserError)`."""
 
     told = Signal(object)
     failed = Signal(object)
@@ -216,7 +216,7 @@ class WatchBridge(QObject):
 
 # Opening a home in a job: what is made of its directory, and by which heavy libraries, off the GUI thread.
 #
-# Failure: what cannot be opened ends the job with its `MendableError`.
+# Failure: what cannot be opened ends the job with its `UserError`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +302,7 @@ class _Refreshed:
 
 
 class HomeSession(QObject):
-    """Signals carry frozen values: `HomeInfo`, `TreeUpdate`, `StatusView`, `MendableError | None`,
+    """Signals carry frozen values: `HomeInfo`, `TreeUpdate`, `StatusView`, `UserError | None`,
     `WatchState`. `outside_changed()`: something in the home that none of the shown views is made of."""
 
     info_changed = Signal(object)

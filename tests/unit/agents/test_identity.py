@@ -204,7 +204,7 @@ def test_a_process_that_was_a_moment_faster_decides_the_id(
 _IDENTIFY = """
 import sys
 from pathlib import Path
-from reverie.homes.identity import HomeRegistry, OpenedHome
+from reverie.agents.identity import HomeRegistry, OpenedHome
 profile, root = map(Path, sys.argv[1:])
 registry = HomeRegistry(profile / "homes.json", lock_dir=profile / "locks", clock=lambda: 0)
 sys.stdin.readline()

@@ -615,7 +615,7 @@ def test_a_directory_swapped_for_a_symlink_meanwhile_never_leads_outside(
 _WITHOUT_POWER = """
 import ctypes, os, sys
 from pathlib import Path
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.files.rooted import RootedDirectory
 
 # Root loses the power to ignore permission bits; for anyone else this changes nothing.
@@ -634,7 +634,7 @@ for act in (
     try:
         act()
         print("done")
-    except MendableError as error:
+    except UserError as error:
         print(error.reason, error.cause)
 print(rooted.walk().problems)
 print(RootedDirectory(rooted.root / "d").sweep(older_than_s=-1))
@@ -668,14 +668,14 @@ def test_directories_that_refuse_give_clear_errors_and_stay_as_they_were(rooted:
 _LIMITED = """
 import resource, sys
 from pathlib import Path
-from reverie.errors import MendableError
+from reverie.errors import UserError
 from reverie.files.rooted import RootedDirectory
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 rooted = RootedDirectory(Path(sys.argv[1]))
 for rel in ("old", "new/file"):
     try:
         rooted.write(rel, b"x" * 5000, before_replace=lambda current: None)
-    except MendableError as error:
+    except UserError as error:
         print(error)
 """
 
@@ -703,7 +703,7 @@ def test_a_directory_that_cannot_be_made_durable_is_not_left_behind(
 _KILLED_AT = """
 import os, sys
 from pathlib import Path
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import set_observer
 from reverie.files.rooted import RootedDirectory
 set_observer(lambda name: os._exit(9) if name == sys.argv[2] else None)
 RootedDirectory(Path(sys.argv[1])).write("d/file", b"new", before_replace=lambda current: None)
@@ -726,7 +726,7 @@ def test_a_kill_in_a_write_leaves_old_or_new(rooted: RootedDirectory, step: str)
 _KILLED_REMOVAL = """
 import os, sys
 from pathlib import Path
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import set_observer
 from reverie.files.rooted import RootedDirectory
 set_observer(lambda name: os._exit(9))
 check = (lambda *_: os._exit(9)) if sys.argv[2] == "look" else (lambda *_: None)

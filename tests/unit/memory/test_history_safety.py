@@ -61,8 +61,8 @@ def _run(base: Path, code: str) -> subprocess.CompletedProcess[str]:
         import os, sys
         from pathlib import Path
         from reverie.clock import system_clock
-        from reverie.files import checkpoint
-        from reverie.memory.history import History, SnapshotSource
+        from reverie.files import atomic as checkpoint
+        from reverie.memory.history.history import History, SnapshotSource
         base = Path({str(base)!r})
         history = History(base / "history/home.git", lock_dir=base / "locks", clock=system_clock,
                           pack_after=0)

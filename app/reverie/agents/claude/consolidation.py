@@ -13,7 +13,7 @@ After any other run everything is as it was.
 
 A foreign lock is never written to, and never taken while its holder is alive; what we give back must still be
 ours. Real time, as the agent compares with it. Threading: any thread but the GUI's. Failure: `Busy` while
-another holds it, other `MendableError`s where the file cannot be read or written.
+another holds it, other `UserError`s where the file cannot be read or written.
 """
 
 from __future__ import annotations

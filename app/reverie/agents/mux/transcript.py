@@ -265,7 +265,7 @@ def _string(value: Any) -> str:
 # bytes only.
 #
 # Where a tail stands is a small value (`position`), so that a later process goes on from it. Only read,
-# never locked. Not thread-safe: one tail, one reader. Failure: `MendableError` for what cannot be read; a
+# never locked. Not thread-safe: one tail, one reader. Failure: `UserError` for what cannot be read; a
 # missing file has no rows.
 
 
@@ -509,7 +509,7 @@ class NewestRows:
 
 def newest_rows(session_directory: Path, *, most_rows: int = 1000, most_bytes: int = 4 << 20) -> NewestRows:
     """Read backwards from the end: about `most_bytes`, or as many as the newest row needs (32 MiB at most),
-    however long the transcript is. Raises `MendableError`."""
+    however long the transcript is. Raises `UserError`."""
     path = session_directory / FILE
     try:
         with opened_transcript(path) as file:

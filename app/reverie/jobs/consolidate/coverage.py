@@ -272,7 +272,7 @@ class CoverageLog:
     def __init__(
         self, path: Path, *, lock_dir: Path, clock: Clock, require: Callable[[], None] = lambda: None
     ) -> None:
-        """`require` raises a `MendableError` while the sidecar must not be written."""
+        """`require` raises a `UserError` while the sidecar must not be written."""
         rejected = path.with_name(path.name + ".rejected.json")
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=require)
         self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=require)

@@ -3,7 +3,7 @@
 An `Engine` (the embedded rules, or a model) sees the overlay, issues every change through the guard and
 calls `Limits.check` every few milliseconds; that is how cancel and the wall clock reach it.
 
-Threading: one run, one event loop. Failure: the `MendableError` family; the run then ends as failed.
+Threading: one run, one event loop. Failure: the `UserError` family; the run then ends as failed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Engine(Protocol):
         progress: Callable[[DreamProgress], None],
     ) -> str:
         """Read the overlay, ask the guard for changes, return one line that sums up. Raises the
-        `MendableError` family, and what `limits.check` raises."""
+        `UserError` family, and what `limits.check` raises."""
 
 
 # The embedded rules engine: plans by fixed rules (`jobs.consolidate.rules.plan`) and issues the plan to the
@@ -201,7 +201,7 @@ def _line(note: Note, caps: Caps) -> str:
 # says. Every ending but a plain one is a failed run: a limit, a fault of the service, a cancel. What was
 # spent and the trace are kept in each case (`account`).
 #
-# Threading: one run, one event loop. Failure: `MendableError` for what a person can mend; `Cancelled`,
+# Threading: one run, one event loop. Failure: `UserError` for what a person can mend; `Cancelled`,
 # `TimedOut` and `LeaseLost` come from `Limits.check`, which the loop asks every 50 ms beside the model's
 # task.
 

@@ -76,7 +76,7 @@ class InboxCandidate:
 
 class Extractor(Protocol):
     """What does a harvest's thinking, one per harvest. `extract` proposes candidates for one chunk: JSON
-    objects with the names of `Candidate`. It raises the `MendableError` family; nothing is written then.
+    objects with the names of `Candidate`. It raises the `UserError` family; nothing is written then.
     `account` may be asked at any time, also after it failed, and is about all chunks."""
 
     name: str
@@ -469,7 +469,7 @@ def _folded(text: str) -> str:
 # without saying so: then nothing is written. What was spent and the trace of all chunks are kept in each
 # case (`account`).
 #
-# Threading: one harvest, one event loop. Failure: `MendableError`; `Cancelled`, `TimedOut` and `LeaseLost`
+# Threading: one harvest, one event loop. Failure: `UserError`; `Cancelled`, `TimedOut` and `LeaseLost`
 # come from `Limits.check`, which the loop asks every 50 ms beside the model's task.
 
 

@@ -372,7 +372,7 @@ class Triggered:
 
 @dataclass(frozen=True, slots=True)
 class TriggerDependencies:
-    """What triggers work with, of one home. `engine_for` and `extractor_for` may raise `MendableError`;
+    """What triggers work with, of one home. `engine_for` and `extractor_for` may raise `UserError`;
     `seen` is Reverie's own note of the coverage it has looked at. `wait` waits so many seconds, and says
     whether to stop."""
 

@@ -5,7 +5,7 @@ once more where it is none. Stage two has the memory commands, behind the guard 
 leaves (a vault stands before the model); what is stored of stage one holds none either, placeholders
 included. Every ending but a plain one fails the run. What was spent and the trace are kept in each case.
 
-Threading: one run, one event loop; rollouts are read on a thread. Failure: `MendableError`; `Cancelled`,
+Threading: one run, one event loop; rollouts are read on a thread. Failure: `UserError`; `Cancelled`,
 `TimedOut` and `LeaseLost` come from `Limits.check`, which the loop asks every 50 ms.
 """
 

@@ -77,7 +77,7 @@ class Extracted:
 
 
 class StageOneEngine(Protocol):
-    """Reads one rollout. `extract` raises the `MendableError` family, `Cancelled`, `TimedOut`; `account` may
+    """Reads one rollout. `extract` raises the `UserError` family, `Cancelled`, `TimedOut`; `account` may
     be asked at any time, also after it failed."""
 
     @property

@@ -55,7 +55,7 @@ class DirectoryTrace:
 
 
 class StageTwoEngine(Protocol):
-    """Writes one directory's handbook on the staging copy; returns a sentence. Raises the `MendableError`
+    """Writes one directory's handbook on the staging copy; returns a sentence. Raises the `UserError`
     family, `Cancelled`, `TimedOut`; `account` may be asked at any time."""
 
     @property

@@ -5,7 +5,7 @@ what is to be written is planned under it, from the files as they are then, and 
 changed one meanwhile. `confirm` is what must hold besides (a row in Reverie's own state): where it fails, the
 files are put back.
 
-Threading: one event loop; blocking on disk. Failure: `MendableError`, `Cancelled`, `TimedOut`, `LeaseLost`;
+Threading: one event loop; blocking on disk. Failure: `UserError`, `Cancelled`, `TimedOut`, `LeaseLost`;
 the record tells.
 """
 

@@ -245,7 +245,7 @@ def refuse_outside(home: Home, place: NotesPlace) -> None:
 
 
 def make_private(home: Home, place: NotesPlace) -> None:
-    """Make what is missing of the directory of the notes, for their owner only. Raises `MendableError`."""
+    """Make what is missing of the directory of the notes, for their owner only. Raises `UserError`."""
     root = real_path(home.root)
     if not place.root.directory.is_relative_to(home.root):
         return  # the store makes it, and refuses what leads elsewhere

@@ -153,7 +153,7 @@ def succeeded(counters: SessionCounters, seen: Measured) -> SessionCounters:
 # What Reverie keeps of each session's notes, in its own directory: counters, what it wrote last, when.
 #
 # The agent keeps none of this on disk, so it lies beside Reverie's other sidecars of the home and survives
-# a restart. Reading is tolerant, item by item. Threading: any thread and process. Failure: `MendableError`.
+# a restart. Reading is tolerant, item by item. Threading: any thread and process. Failure: `UserError`.
 
 
 _SESSIONS = 2_000
@@ -344,7 +344,7 @@ IDLE_MS = 3_600_000
 @dataclass(frozen=True, slots=True)
 class NotesDependencies:
     """What the notes of one home work with. `settings` is read anew each time. `engine_for` chooses what
-    updates, and raises `MendableError` where a model that a person named cannot be asked. `is_ours`: whether
+    updates, and raises `UserError` where a model that a person named cannot be asked. `is_ours`: whether
     a person or a run in Reverie gave the file the content with this hash."""
 
     run: RunDependencies
@@ -444,7 +444,7 @@ class NotesService:
 
     def standing(self, session_id: str) -> NotesStanding:
         """The notes as they stand. Changes nothing; reads what is new in the transcript. Raises
-        `MendableError`."""
+        `UserError`."""
         place = self._parts.run.home.notes_place(session_id)
         if place is None:
             return NotesStanding(session_id, gate="unknown-session", sentence="There are no notes here.")

@@ -1,6 +1,6 @@
 """What does a writer's thinking: a model, or the embedded rules. Both change nothing but the draft.
 
-Threading: one run, one event loop. Failure: an `EngineEnd` tells it.
+Threading: one run, one event loop. Failure: an `EngineResult` tells it.
 """
 
 from __future__ import annotations
@@ -339,8 +339,8 @@ class WriterTask:
 
 
 class WriterEngine(Protocol):
-    """One run's engine. `name` is `rules` or `PROVIDER:MODEL`. Faults of a model are in the `EngineEnd`; only
-    bugs are raised."""
+    """One run's engine. `name` is `rules` or `PROVIDER:MODEL`. Faults of a model are in the `EngineResult`;
+    only bugs are raised."""
 
     @property
     def name(self) -> str: ...

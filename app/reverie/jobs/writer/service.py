@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 # process, which is how a run that was killed is told from one at work. When the state file is no longer as
 # Reverie left it, the agent does this job itself, and Reverie stands down for that turn.
 #
-# Threading: blocking; any thread but the GUI's, several at once. Failure: `MendableError`.
+# Threading: blocking; any thread but the GUI's, several at once. Failure: `UserError`.
 
 
 _NEVER = 10**9
@@ -492,7 +492,7 @@ def _worked(execution: Mapping[str, Any]) -> bool:
 @dataclass(frozen=True, slots=True)
 class WriterDependencies:
     """What the writer of one home works with. `settings` is read anew for each turn. `engine_for` chooses by
-    context and the model of the turn, and raises `MendableError` where a model that a person named cannot be
+    context and the model of the turn, and raises `UserError` where a model that a person named cannot be
     asked. `debugging`: whether gates are looked for, so that failures leave a dump whatever the settings
     say."""
 
@@ -600,7 +600,7 @@ class WriterService:
 
     def open_tail(self, workspace_id: str) -> TranscriptTail | None:
         """The tail of a workspace's transcript, where `keep_tail` left it, else at its end. None: the agent
-        keeps none. Raises `MendableError`."""
+        keeps none. Raises `UserError`."""
         place = self._parts.run.home.session(workspace_id)
         if place is None:
             return None
@@ -616,11 +616,11 @@ class WriterService:
     # What the Doctor asks; nothing of it changes anything
 
     def standing(self, workspace_id: str) -> Standing:
-        """Which standing gate there is, if any. Raises `MendableError`."""
+        """Which standing gate there is, if any. Raises `UserError`."""
         return self._standing(workspace_id, by_hand=False)[0]
 
     def state(self, workspace_id: str) -> StateRead:
-        """The state file as it stands. Raises `MendableError`."""
+        """The state file as it stands. Raises `UserError`."""
         place = self._parts.run.home.writer_place(workspace_id)
         return StateRead(WriterState(), None) if place is None else self._counters.read(place.state_file)
 

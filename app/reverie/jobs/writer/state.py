@@ -6,7 +6,7 @@ Reverie's own directory `OwnMarks` keeps, per workspace, what the state file has
 Reverie wrote last (whoever wrote others since is the agent) and the last turns counted (so that no turn
 counts twice, in whatever process).
 
-Threading: blocking; any thread but the GUI's. Failure: `MendableError`.
+Threading: blocking; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations

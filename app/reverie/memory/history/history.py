@@ -12,7 +12,7 @@ Nothing is taken for deleted that could merely not be read: such files keep thei
 in the commit. A root that is not passed keeps its tree. A file over 64 MiB is kept by hash only.
 
 A damaged repository is renamed aside, never repaired into something smaller, and a new one begins; `problems`
-says so. Looking at a history creates nothing. Errors are `MendableError`.
+says so. Looking at a history creates nothing. Errors are `UserError`.
 
 Threading: any thread but the GUI's; a `History` holds nothing open between calls.
 """

@@ -3,7 +3,8 @@
 libgit2 is loaded here, on first use (listing a tree of memories must not need it), and told to forget the
 user's git configuration, to leave ownership to the mode 0700 of the directory, and to fsync what it writes.
 
-`DamagedError` is raised only for what is certainly not a passing trouble of the system: objects that are
+`DamagedHistoryError` is raised only for what is certainly not a passing trouble of the system: objects that
+are
 missing or whose content does not match their id, a branch that is no branch, files that no repository lacks.
 What may pass (no rights, too many open files, a device error) stays `OSError`.
 
@@ -300,7 +301,7 @@ def _probe(path: Path) -> None:
 # point leaves every object in at least one place. Only objects that are in the new pack are removed, and
 # every object goes in, referenced or not: packing forgets nothing. Works under the commit lock.
 #
-# Failure: `DamagedError`, `OSError`; nothing is removed then.
+# Failure: `DamagedHistoryError`, `OSError`; nothing is removed then.
 
 
 MOST_PACKS = 20

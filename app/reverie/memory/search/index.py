@@ -5,7 +5,7 @@ notes hold is dear and says nothing, so such words only narrow the answer down; 
 the notes named so come first, then those that changed last.
 
 Threading: any thread but the GUI's; one update at a time over all processes, questions beside it. Failure:
-`MendableError`; a damaged index is built anew, by `update` itself, for a question when it says
+`UserError`; a damaged index is built anew, by `update` itself, for a question when it says
 `IndexDamaged`.
 """
 

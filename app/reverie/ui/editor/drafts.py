@@ -76,7 +76,7 @@ _Gone = dict[FileRef, _SavedDraft]
 
 
 class DraftKeeper(QObject):
-    """`kept()`: everything typed lies on disk. `failed(MendableError)`: a draft could not be written."""
+    """`kept()`: everything typed lies on disk. `failed(UserError)`: a draft could not be written."""
 
     kept = Signal()
     failed = Signal(object)

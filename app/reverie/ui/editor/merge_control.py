@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalette, QTextCursor, QWheelEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -30,7 +30,7 @@ from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.open_files import Buffers
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.editor.text_merge import MergeConflict, Region, Side
-from reverie.ui.translation import counted
+from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout
 
@@ -261,10 +261,9 @@ class CoEditing(QObject):
 
 def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str:
     """What to do with `count` open conflicts (0: the file as a whole) before a save: mine, show or cancel."""
-    tr = QCoreApplication.translate
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Warning)
-    box.setWindowTitle(tr("CoEditing", "Not decided yet"))
+    box.setWindowTitle(tr("Not decided yet"))
     box.setTextFormat(Qt.TextFormat.PlainText)
     if count:
         box.setText(
@@ -273,15 +272,15 @@ def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str
             )
         )
     else:
-        box.setText(tr("CoEditing", "This file was changed by you and on disk."))
+        box.setText(tr("This file was changed by you and on disk."))
     if can_overwrite:
-        box.setInformativeText(tr("CoEditing", "Saving your text replaces what others wrote there."))
+        box.setInformativeText(tr("Saving your text replaces what others wrote there."))
     else:
-        box.setInformativeText(tr("CoEditing", "What is on disk now cannot be written here."))
-    show = box.addButton(tr("CoEditing", "&Decide"), QMessageBox.ButtonRole.AcceptRole) if count else None
+        box.setInformativeText(tr("What is on disk now cannot be written here."))
+    show = box.addButton(tr("&Decide"), QMessageBox.ButtonRole.AcceptRole) if count else None
     mine = None
     if can_overwrite:
-        mine = box.addButton(tr("CoEditing", "Save &mine"), QMessageBox.ButtonRole.DestructiveRole)
+        mine = box.addButton(tr("Save &mine"), QMessageBox.ButtonRole.DestructiveRole)
     cancel = box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(show or cancel)
     box.exec()
@@ -292,21 +291,20 @@ def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str
 
 def by_whom(authors: Iterable[str]) -> str:
     """`by the memory writer`; several kinds of writers are `by others`. Actors are never guessed."""
-    tr = QCoreApplication.translate
     names = {
-        "": tr("CoEditing", "from outside"),
-        "outside": tr("CoEditing", "from outside"),
-        "user": tr("CoEditing", "made by hand in Reverie"),
-        "agent": tr("CoEditing", "by the agent"),
-        "dream": tr("CoEditing", "by a consolidation"),
-        "harvest": tr("CoEditing", "by a harvest"),
-        "writer": tr("CoEditing", "by the memory writer"),
-        "extract": tr("CoEditing", "by an extraction"),
-        "notes": tr("CoEditing", "by an update of the session notes"),
-        "revert": tr("CoEditing", "by the undoing of a run"),
+        "": tr("from outside"),
+        "outside": tr("from outside"),
+        "user": tr("made by hand in Reverie"),
+        "agent": tr("by the agent"),
+        "dream": tr("by a consolidation"),
+        "harvest": tr("by a harvest"),
+        "writer": tr("by the memory writer"),
+        "extract": tr("by an extraction"),
+        "notes": tr("by an update of the session notes"),
+        "revert": tr("by the undoing of a run"),
     }
-    told = {names.get(author, tr("CoEditing", "by a background job")) for author in authors}
-    return told.pop() if len(told) == 1 else tr("CoEditing", "by others")
+    told = {names.get(author, tr("by a background job")) for author in authors}
+    return told.pop() if len(told) == 1 else tr("by others")
 
 
 # The choice beside a place that both sides changed: what stands on disk, and whose lines to keep.

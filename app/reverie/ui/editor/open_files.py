@@ -36,8 +36,8 @@ RETRY_MS = 1_500
 
 class Buffers(QObject):
     """`opened(OpenFile)`: what was asked for is here. `changed(OpenFile)`: its state is another. `typed()`:
-    the text of one of them is, after each keystroke. `failed(FileRef, MendableError)`: it cannot be shown.
-    `save_failed(OpenFile, MendableError)`."""
+    the text of one of them is, after each keystroke. `failed(FileRef, UserError)`: it cannot be shown.
+    `save_failed(OpenFile, UserError)`."""
 
     opened = Signal(object)
     changed = Signal(object)

@@ -81,7 +81,7 @@ class _Wishes(NamedTuple):
 
 
 class EditorView(QObject):
-    """`failed(MendableError)`: the settings could not be kept."""
+    """`failed(UserError)`: the settings could not be kept."""
 
     failed = Signal(object)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, Slot
+from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -151,14 +151,13 @@ class TemplateChoice(QComboBox):
 
 def _name(template: str) -> str:
     """One of ours, as people call it."""
-    tr = QCoreApplication.translate
     names = {
-        "task": tr("TemplateChoice", "Task notes"),
-        "lessons": tr("TemplateChoice", "Lessons learned"),
-        "decision": tr("TemplateChoice", "Decision"),
-        "how-to": tr("TemplateChoice", "How to do something"),
-        "preference": tr("TemplateChoice", "Preference"),
-        "checklist": tr("TemplateChoice", "Checklist"),
+        "task": tr("Task notes"),
+        "lessons": tr("Lessons learned"),
+        "decision": tr("Decision"),
+        "how-to": tr("How to do something"),
+        "preference": tr("Preference"),
+        "checklist": tr("Checklist"),
     }
     return names.get(template, template)
 
@@ -406,15 +405,14 @@ class MoveDialog(JudgedDialog):
 
 def ask_keep_both(parent: QWidget, names: Sequence[str]) -> bool:
     """Whether what is moved onto names that are taken shall get a number; no: nothing moves."""
-    tr = QCoreApplication.translate
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Question)
-    box.setWindowTitle(tr("MoveDialog", "A name is taken"))
+    box.setWindowTitle(tr("A name is taken"))
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(tr("MoveDialog", "In that folder there is something of the same name already:"))
+    box.setText(tr("In that folder there is something of the same name already:"))
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     box.setInformativeText("\n".join([*shown, "…"] if len(names) > _MOST_NAMES else shown))
-    keep = box.addButton(tr("MoveDialog", "&Keep both, with a number"), QMessageBox.ButtonRole.AcceptRole)
+    keep = box.addButton(tr("&Keep both, with a number"), QMessageBox.ButtonRole.AcceptRole)
     box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(keep)
     box.exec()

@@ -66,7 +66,7 @@ class _PreparedRun:
 class Consolidation(QObject):
     """`started(str)`: `dream`, `preview`, `apply` or `revert`; perhaps `consent_wanted(ConsentView, str
     engine)`, which waits for `answer`; `progressed(DreamProgress)`; then exactly one of `ended(DreamEnded)`,
-    `reverted(RevertView)`, `failed(MendableError)`, `cancelled()`."""
+    `reverted(RevertView)`, `failed(UserError)`, `cancelled()`."""
 
     started = Signal(str)
     consent_wanted = Signal(object, str)

@@ -29,7 +29,7 @@ REMEMBERED = 50
 
 class Edits(QObject):
     """Signals: `created(path)`, `renamed(old, new)`, `deleted(path)`, `pinned(paths, is_pinned)`,
-    `undone(sentence, path)`, `failed(MendableError)`; `removed(HomeSession, Undo)` for any change that
+    `undone(sentence, path)`, `failed(UserError)`; `removed(HomeSession, Undo)` for any change that
     deleted memories or folders."""
 
     created = Signal(str)

@@ -257,7 +257,7 @@ def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
 
 
 def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settings:
-    """`settings` with what the draft says of one home. Raises `MendableError` if it cannot be."""
+    """`settings` with what the draft says of one home. Raises `UserError` if it cannot be."""
     from pydantic import ValidationError
 
     from reverie.errors import UserError

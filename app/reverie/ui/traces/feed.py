@@ -92,7 +92,7 @@ class ListedTrace:
 
 
 class TraceFeed(QObject):
-    """`changed()`: `lines` are others. `failed(MendableError)`."""
+    """`changed()`: `lines` are others. `failed(UserError)`."""
 
     changed = Signal()
     failed = Signal(object)

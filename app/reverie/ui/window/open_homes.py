@@ -38,7 +38,7 @@ _ASK_AGAIN_MS = 50
 
 
 class OpenHomes(QObject):
-    """Signals: `opened(HomeSession)`; `closed(HomeSession)`: by a person; `failed(str, MendableError)` with
+    """Signals: `opened(HomeSession)`; `closed(HomeSession)`: by a person; `failed(str, UserError)` with
     the path; `listed()` when the picker has to be filled again; `none_found()` when the search found no home
     and no other is open or being opened; `noticed(str)`: why a place could not be looked at, while others
     can. `troubled_places` are those that cannot be opened now, with the reason."""

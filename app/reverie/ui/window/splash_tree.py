@@ -281,7 +281,7 @@ class FirstLook(QObject):
 
 def first_names(homes: tuple[Path, ...], workspace: str, closed: tuple[Path, ...] = ()) -> MemoryTree:
     """The names at the place where the window begins; nothing where no home is found. Blocks. Raises
-    `MendableError`."""
+    `UserError`."""
     from reverie.agents.discovery import User, find_homes, open_home
     from reverie.files.paths import ask_each
 

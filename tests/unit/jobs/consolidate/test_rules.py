@@ -391,7 +391,8 @@ def test_planning_can_be_cancelled() -> None:
 
 
 def test_importing_the_rules_loads_no_matcher() -> None:
-    code = "import sys, reverie.jobs.consolidate.rules.plan\nsys.exit('rapidfuzz' in sys.modules or 'yaml' in sys.modules)"
+    code = "import sys, reverie.jobs.consolidate.rules.plan\n"
+    code += "sys.exit('rapidfuzz' in sys.modules or 'yaml' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[4], check=False).returncode
         == 0

@@ -450,7 +450,7 @@ class BlamePane(QWidget):
 
 
 class PaneReader(QObject):
-    """`failed(MendableError)`. A newer job of the same group takes an older one's place."""
+    """`failed(UserError)`. A newer job of the same group takes an older one's place."""
 
     failed = Signal(object)
 

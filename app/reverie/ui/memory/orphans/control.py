@@ -41,7 +41,7 @@ _QUIET_MS = 400
 
 
 class OrphanSurvey(QObject):
-    """`surveyed(OrphanSurvey)`: `view` is new. `failed(MendableError)`."""
+    """`surveyed(OrphanSurvey)`: `view` is new. `failed(UserError)`."""
 
     surveyed = Signal(object)
     failed = Signal(object)
