@@ -72,7 +72,7 @@ def read_identity(
 ) -> Identity | None:
     """The repository at `path` itself, None where there is none that can be read. `known`: what it was
     before; roots that are still in it are not looked for again. `check` may raise to stop."""
-    from reverie.memory.history.repository import libgit2
+    from reverie.memory.history.objects import libgit2
 
     git = libgit2()
     if not os.path.lexists(path / ".git"):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, UserError
 from reverie.memory.diff import blame, is_binary, unified
-from reverie.memory.history.objects import object_id
+from reverie.memory.history.objects import libgit2
 from reverie.memory.history.reader import Cursor, HistoryPlace, LogEntry, What
 from reverie.memory.paths import (
     ROOT,
@@ -230,7 +230,7 @@ def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) ->
     for each in entries:
         check()
         data = files.read(each.rel)
-        yield OnDisk(inner_of(place, each.rel), object_id("blob", data).hex(), sha256_of_bytes(data))
+        yield OnDisk(inner_of(place, each.rel), str(libgit2().hash(data)), sha256_of_bytes(data))
 
 
 def inner_of(place: HistoryPlace, rel: str) -> str:

@@ -27,6 +27,7 @@ ASKED_WITH_CARE = {
     "homes/database_copy.py",
     "homes/loki_records.py",
     "memory/history.py",
+    "memory/history_objects.py",
     "memory/history_pack.py",
     "memory/history_reading.py",
     "memory/history_repository.py",

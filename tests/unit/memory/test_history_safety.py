@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import pygit2
 import pytest
 
 from helpers.ordinary_user import without_power
@@ -477,15 +478,17 @@ def test_a_full_disk_is_said_and_leaves_the_old_version(base: Path, monkeypatch:
     for number in range(100):
         (base / "memories" / f"{number}.md").write_text(str(number))
 
-    def full(file: object) -> bytes:
-        raise OSError(28, "No space left on device")
+    def full(_repository: object, _ids: object, directory: Path) -> None:
+        (directory / "pack_git2_1").write_bytes(b"PACK")
+        raise pygit2.GitError(f"cannot extend packfile '{directory}': {os.strerror(28)}")
 
     with monkeypatch.context() as patch:
-        patch.setattr(history_objects, "_sha1_of", full)
+        patch.setattr(history_objects, "write_pack", full)
         with pytest.raises(UserError, match="disk is full"):
             _snapshot(history, base)
     assert history.head() == head
     assert not list((base / "history/home.git/objects/pack").iterdir())
+    assert not list((base / "history/home.git").glob("tmp_*"))
     assert _snapshot(history, base)
     assert len(_kept(history)) == 101
 
@@ -554,7 +557,7 @@ def test_a_reader_is_not_disturbed_by_packing(base: Path) -> None:
         versions[commit] = history.files(commit, "global")["7.md"].blob
     assert reader is not None
     assert len(list((base / "history/home.git/objects/pack").iterdir())) == 2
-    assert [reader.read(bytes.fromhex(blob), "blob") for blob in versions.values()] == [
+    assert [reader.blob(bytes.fromhex(blob)) for blob in versions.values()] == [
         f"{number} 7".encode() for number in range(MOST_PACKS + 1)
     ]
 

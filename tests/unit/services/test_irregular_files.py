@@ -14,7 +14,6 @@ from reverie.errors import Unavailable
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.trace import TraceStore
-from reverie.memory.history.objects import read_loose
 from reverie.memory.history.repository import DamagedHistoryError, Repository, create
 from reverie.memory.usage import LedgerFile, OwnUses
 from reverie.memory.usage_rules import Ledger
@@ -73,9 +72,12 @@ def test_the_tally_of_own_uses_is_none_where_it_is_no_regular_file(tmp_path: Pat
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
 def test_an_object_or_the_head_of_the_history_in_another_shape_is_an_error(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(OSError):
-        read_loose(put(kind, tmp_path / "object"), b"")
     create(tmp_path / "h.git")
+    repository, raw = Repository(tmp_path / "h.git"), bytes(20)
+    repository.loose_path(raw).parent.mkdir()
+    put(kind, repository.loose_path(raw))
+    with pytest.raises(OSError):
+        repository.refuse_cut_short(raw)
     put(kind, tmp_path / "h.git" / "HEAD")
     with pytest.raises((OSError, DamagedHistoryError)):
         Repository(tmp_path / "h.git")

@@ -38,7 +38,8 @@ from reverie.memory.history.objects import (
     Leaf,
     ObjectSink,
     StoredCommit,
-    encode_commit,
+    commit_author,
+    commit_message,
 )
 from reverie.memory.history.reader import HistoryReader, in_words
 from reverie.memory.history.repository import (
@@ -146,7 +147,7 @@ class Snapshot:
         return HistoryScanner(
             source.directory,
             remembered=recall,
-            put=lambda content: self._sink.put("blob", content),
+            put=self._sink.blob,
             has=self._sink.has,
             now_ns=self._now_ns,
             without=source.without,
@@ -171,7 +172,7 @@ class Snapshot:
     def _place(self, name: bytes, root: StoredRoot, last: StoredRoot | None) -> None:
         self.tree.put((name, FILES), root.files)
         if last is None or root.facts != last.facts or root.data != last.data:
-            self.tree.put((name, METADATA), Leaf(FILE_MODE, self._sink.put("blob", root.metadata_blob())))
+            self.tree.put((name, METADATA), Leaf(FILE_MODE, self._sink.blob(root.metadata_blob())))
 
     def _note(self, key: str, found: Scan, last: StoredRoot | None) -> None:
         for rel, reason in sorted(found.unreadable.items()):
@@ -289,10 +290,8 @@ class History(HistoryReader):
         self._verify_once(repository)
         tip = repository.tip()
         last = repository.commit(tip) if tip else None
-        with (
-            StatCache(self._path / STAT_CACHE) as cache,
-            ObjectSink(repository.odb, repository.objects) as sink,
-        ):
+        sink = ObjectSink(self._path, repository.odb)
+        with StatCache(self._path / STAT_CACHE) as cache:
             if tip is None and not cache.is_empty():
                 # the cache is filled only after a commit
                 raise DamagedHistoryError("its branch is gone")
@@ -358,17 +357,16 @@ class History(HistoryReader):
         shortened = list(notes[:_MOST_NOTES])
         if len(notes) > _MOST_NOTES:
             shortened.append(f"... and {len(notes) - _MOST_NOTES} more")
-        data = encode_commit(
-            tree=tree,
-            parent=tip,
-            at_ms=self._clock(),
+        message = commit_message(
             actor=signature.actor,
             source=signature.source,
             run_id=signature.run_id,
             subject=redact(signature.subject),
             notes=map(redact, shortened),
         )
-        commit = sink.put("commit", data)
+        # git cannot keep a time before 1970
+        at_s = max(0, self._clock() // 1000)
+        commit = sink.commit(message, author=commit_author(signature.actor), at_s=at_s, tree=tree, parent=tip)
         sink.flush()
         checkpoint("history-objects")
         repository.move_tip(commit, tip)

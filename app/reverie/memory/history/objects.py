@@ -1,50 +1,60 @@
-"""Git objects made by us: ids, trees, and how new objects reach the disk.
+"""libgit2 for this process, and how new objects of a history reach the disk.
 
-A snapshot first collects its objects in an `ObjectSink` and then writes them in one go: a few become loose
-objects, many (a first snapshot, a big change) become one pack, which costs three fsyncs instead of two per
-file. Nothing is visible to git until `flush` returns, and then everything is durable; a kill before that
-leaves at most a temporary file that the next packing clears away.
+A snapshot first collects its objects in memory. `ObjectSink.flush` then adds them to the repository: a few as
+loose objects, many (a first snapshot, a big change) as one pack, which costs a few fsyncs instead of two per
+object. When `flush` returns they are durable. A process killed before that leaves at most a directory of
+ours, which the next packing removes.
 
 Ids are raw (20 bytes) inside the history and hexadecimal outside. Used under the commit lock, by one thread.
-Errors of the system travel up as `OSError`; `memory.history.history` makes words of them.
+Errors of the system are `OSError`; `memory.history.history` explains them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import errno
+import functools
 import os
 import re
 import secrets
-import struct
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
-
-from reverie.files.paths import read_regular
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import pygit2
 
 
-Kind = Literal["commit", "tree", "blob"]
-
 TREE_MODE = 0o40000
 FILE_MODE = 0o100644
 EXECUTABLE_MODE = 0o100755
 
-# Above these a snapshot becomes a pack. A loose object costs two fsyncs, a pack as many however big it is.
+# Above these a snapshot becomes a pack. libgit2 holds the interpreter while it compresses and syncs a loose
+# object, but not while it packs.
 LOOSE_OBJECTS = 48
-LOOSE_BYTES = 8 * 1024 * 1024
-# A pack index has 31-bit offsets before it needs its extension; big snapshots get several packs instead.
-PACK_BYTES = 512 * 1024 * 1024
+LOOSE_BYTES = 1024 * 1024
+# Above this a snapshot adds what it has so far, so that a large home does not fill the memory.
+MEMORY_BYTES = 64 * 1024 * 1024
 TEMPORARY_PREFIX = "tmp_reverie_"
 
-_NUMBERS: dict[Kind, int] = {"commit": 1, "tree": 2, "blob": 3}
-_COMPRESSION = 1
-_ID_BYTES = 20
+
+@functools.cache
+def libgit2() -> ModuleType:
+    """pygit2, configured for this process; loaded on first use, because listing memories must not need it."""
+    import pygit2
+    from pygit2.enums import ConfigLevel, Option
+
+    pygit2.option(Option.ENABLE_FSYNC_GITDIR, True)
+    pygit2.option(Option.SET_OWNER_VALIDATION, False)
+    # Otherwise each entry of a new tree is looked up once more, and a damaged neighbour fails the snapshot.
+    pygit2.option(Option.ENABLE_STRICT_OBJECT_CREATION, False)
+    for level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
+        pygit2.option(Option.SET_SEARCH_PATH, level, "")
+    return pygit2
 
 
 class TreeEntry(NamedTuple):
@@ -59,184 +69,157 @@ class TreeEntry(NamedTuple):
         return self.mode == TREE_MODE
 
 
-def object_id(kind: Kind, data: bytes) -> bytes:
-    """The id git gives to these bytes."""
-    return hashlib.sha1(_with_head(kind, data), usedforsecurity=False).digest()
+@functools.cache
+def objects_in_memory() -> Any:
+    """The class of an object store in memory, which libgit2 writes to and reads from.
 
-
-def _with_head(kind: Kind, data: bytes) -> bytes:
-    """What git stores, and takes for the id."""
-    return b"%s %d\0" % (kind.encode(), len(data)) + data
-
-
-def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
-    """A tree object. Git orders names as bytes, a directory as if its name ended with a slash."""
-    ordered = sorted(entries, key=lambda entry: entry.name + b"/" if entry.is_tree else entry.name)
-    return b"".join(b"%o %s\0%s" % (entry.mode, entry.name, entry.id) for entry in ordered)
-
-
-def decode_tree(data: bytes) -> Iterator[TreeEntry]:
-    """The entries of a tree object, in its order. Raises `ValueError` on bytes that are no tree."""
-    at = 0
-    while at < len(data):
-        end = data.index(b"\0", at)
-        mode, name = data[at:end].split(b" ", 1)
-        at = end + 1 + _ID_BYTES
-        if at > len(data):
-            raise ValueError("a tree ends in the middle of an entry")
-        yield TreeEntry(name, int(mode, 8), data[end + 1 : at])
-
-
-def read_loose(path: Path, raw: bytes) -> tuple[Kind, bytes]:
-    """A loose object, checked against its id. Raises `ValueError` if it is not sound, OSError.
-
-    Ours, because libgit2 (1.9) never returns from a loose object that was cut short.
+    A function, because its base class is there only once pygit2 is loaded.
     """
-    try:
-        head, _, data = zlib.decompress(read_regular(path)).partition(b"\0")
-    except zlib.error as error:
-        raise ValueError(str(error)) from error
-    for kind in _NUMBERS:
-        if head.startswith(kind.encode()) and object_id(kind, data) == raw:
-            return kind, data
-    raise ValueError("its content is not what its name says")
+    git = libgit2()
+
+    class ObjectsInMemory(git.OdbBackend):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.objects: dict[str, tuple[int, bytes]] = {}
+            self.size = 0
+
+        def write_cb(self, id_: pygit2.Oid, content: bytes, kind: int) -> None:
+            self.objects[str(id_)] = int(kind), content
+            self.size += len(content)
+
+        def refresh_cb(self) -> None:
+            """Nothing changes behind its back; libgit2 asks before it calls an object missing."""
+
+        def exists_cb(self, id_: pygit2.Oid) -> bool:
+            return str(id_) in self.objects
+
+        def read_cb(self, id_: pygit2.Oid) -> tuple[int, bytes]:
+            return self.objects[str(id_)]
+
+        def read_header_cb(self, id_: pygit2.Oid) -> tuple[int, int]:
+            kind, content = self.objects[str(id_)]
+            return kind, len(content)
+
+    return ObjectsInMemory
 
 
 class ObjectSink:
-    """Collects new objects and writes them together; a context manager that drops what was not flushed."""
+    """Collects new objects in memory until they are flushed to a repository."""
 
-    def __init__(self, odb: pygit2.Odb, objects: Path) -> None:
+    def __init__(self, repository: Path, odb: pygit2.Odb) -> None:
+        """`odb`: the object store of the repository at `repository`."""
+        self._path = repository
         self._odb = odb
-        self._objects = objects
-        self._known: set[bytes] = set()
-        self._pending: list[tuple[bytes, Kind, bytes]] = []
-        self._pending_bytes = 0
-        self._pack: PackWriter | None = None
+        self._new, self._repository = self._empty()
 
-    def __enter__(self) -> ObjectSink:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pack is not None:
-            self._pack.abandon()
+    def _empty(self) -> tuple[Any, pygit2.Repository]:
+        """A store for new objects, and a repository that writes into it and reads the history's too."""
+        git = libgit2()
+        new, odb = objects_in_memory()(), git.Odb()
+        odb.add_backend(new, 1)
+        odb.add_disk_alternate(str(self._path / "objects"))
+        repository = git.Repository()
+        repository.set_odb(odb)
+        return new, repository
 
     def has(self, raw: bytes) -> bool:
-        """Whether the object is in the repository or collected here."""
-        if raw in self._known:
-            return True
-        if not self._odb.exists(raw.hex()):
-            return False
-        self._known.add(raw)
-        return True
+        """Whether the object is in the repository, flushed objects included."""
+        return bool(self._odb.exists(raw.hex()))
 
-    def put(self, kind: Kind, data: bytes) -> bytes:
-        """The id of the object, which will be there after `flush`."""
-        raw = object_id(kind, data)
-        if self.has(raw):
-            return raw
-        self._known.add(raw)
-        if self._pack is not None:
-            self._add_to_pack(raw, kind, data)
-            return raw
-        self._pending.append((raw, kind, data))
-        self._pending_bytes += len(data)
-        if len(self._pending) > LOOSE_OBJECTS or self._pending_bytes > LOOSE_BYTES:
-            for pending in self._pending:
-                self._add_to_pack(*pending)
-            self._pending.clear()
-        return raw
+    def blob(self, content: bytes) -> bytes:
+        """The id of these bytes, which will be in the repository after `flush`. Raises OSError."""
+        with git_errors_as_os(self._path):
+            id_ = self._repository.create_blob(content)
+        if self._new.size > MEMORY_BYTES:
+            self.flush()
+        return bytes(id_.raw)
+
+    def tree(self, entries: Iterable[TreeEntry]) -> bytes:
+        """The id of a tree with these entries, in any order. Raises OSError."""
+        git = libgit2()
+        with git_errors_as_os(self._path):
+            builder = self._repository.TreeBuilder()
+            for entry in entries:
+                builder.insert(entry.name.decode(), git.Oid(raw=entry.id), entry.mode)
+            return bytes(builder.write().raw)
+
+    def commit(self, message: str, *, author: str, at_s: int, tree: bytes, parent: bytes | None) -> bytes:
+        """The id of a commit that `flush` adds without moving any branch. Raises OSError."""
+        git = libgit2()
+        person = git.Signature(author, f"{author}@reverie.invalid", at_s, 0)
+        parents = [git.Oid(raw=parent)] if parent is not None else []
+        with git_errors_as_os(self._path):
+            created = self._repository.create_commit(
+                None, person, person, message, git.Oid(raw=tree), parents
+            )
+            return bytes(created.raw)
 
     def flush(self) -> None:
-        """Make everything collected visible and durable."""
-        if self._pack is not None:
-            self._pack.finish()
-            self._pack = None
-        if self._pending:
-            _write_loose(self._objects, self._pending)
-        self._pending.clear()
-
-    def _add_to_pack(self, raw: bytes, kind: Kind, data: bytes) -> None:
-        if self._pack is not None and self._pack.size > PACK_BYTES:
-            self._pack.finish()
-            self._pack = None
-        if self._pack is None:
-            self._pack = PackWriter(self._objects / "pack")
-        self._pack.add(raw, kind, data)
+        """Add everything collected to the repository, durably. Raises OSError."""
+        git, objects = libgit2(), self._new.objects
+        with git_errors_as_os(self._path):
+            if len(objects) > LOOSE_OBJECTS or self._new.size > LOOSE_BYTES:
+                with temporary_directory(self._path) as directory:
+                    write_pack(self._repository, [git.Oid(hex=name) for name in objects], directory)
+                    install_pack(directory, self._path / "objects" / "pack")
+            elif objects:
+                for kind, content in objects.values():
+                    self._odb.write(kind, content)
+                # libgit2 syncs the directory of an object, but not the name of a new directory.
+                sync_directory(self._path / "objects")
+        self._new, self._repository = self._empty()
 
 
-def _write_loose(objects: Path, pending: Sequence[tuple[bytes, Kind, bytes]]) -> None:
-    """Each object as a file of its own. Ours, because libgit2 holds the interpreter while it syncs, and syncs
-    a directory for each object in it, but never the name of a new one."""
-    directories = {objects}
-    for raw, kind, data in pending:
-        name = raw.hex()
-        directory = objects / name[:2]
-        temp = objects / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
-        try:
-            with temp.open("xb") as file:
-                file.write(zlib.compress(_with_head(kind, data), _COMPRESSION))
-                file.flush()
-                os.fsync(file.fileno())
-            temp.chmod(0o444)  # as git has them
-            directory.mkdir(exist_ok=True)
-            temp.replace(directory / name[2:])
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temp.unlink(missing_ok=True)
-            raise
-        directories.add(directory)
-    for directory in directories:
-        sync_directory(directory)
+@contextlib.contextmanager
+def temporary_directory(path: Path) -> Iterator[Path]:
+    """A directory inside the repository at `path`, on its disk; removed at the end."""
+    directory = path / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+    directory.mkdir(mode=0o700)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)  # the next packing sweeps it
 
 
-class PackWriter:
-    """One pack file and its index (version 2), without deltas: quick to write, packed tighter later on.
+def write_pack(repository: pygit2.Repository, ids: Iterable[pygit2.Oid], directory: Path) -> None:
+    """Write these objects of `repository` as a pack and its index into `directory`.
 
-    Objects are streamed to a temporary file; the pack gets its name in `finish`, the index last, because git
-    looks for indexes.
+    Raises `GitError` or KeyError if an object cannot be read, `GitError` if the pack cannot be written.
     """
+    builder = libgit2().PackBuilder(repository)
+    for id_ in ids:
+        builder.add(id_)
+    builder.write(str(directory))
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._temp = directory / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.pack"
-        self._file = self._temp.open("x+b")
-        self._entries: list[tuple[bytes, int, int]] = []
-        self.size = self._file.write(_pack_head(0))
 
-    def add(self, raw: bytes, kind: Kind, data: bytes) -> None:
-        """One object; `raw` is its id. It counts once the pack is finished."""
-        record = _record_head(_NUMBERS[kind], len(data)) + zlib.compress(data, _COMPRESSION)
-        self._entries.append((raw, zlib.crc32(record), self.size))
-        self._file.write(record)
-        self.size += len(record)
+def install_pack(directory: Path, packs: Path) -> set[str]:
+    """Move the pack in `directory` to `packs`, durably, and return the names of its files. Raises OSError."""
+    # The index last: git looks for indexes.
+    files = sorted(directory.iterdir(), key=lambda path: path.suffix == ".idx")
+    for file in files:
+        file.replace(packs / file.name)
+    sync_directory(packs)
+    return {file.name for file in files}
 
-    def finish(self) -> None:
-        """Give the pack its name. Each object may have been added only once."""
-        with self._file as file:
-            file.seek(0)
-            file.write(_pack_head(len(self._entries)))
-            file.seek(0)
-            checksum = _sha1_of(file)
-            file.seek(0, os.SEEK_END)
-            file.write(checksum)
+
+@contextlib.contextmanager
+def git_errors_as_os(repository: Path) -> Iterator[None]:
+    """Turn an error of libgit2 while it writes to the repository at this path into the `OSError` behind it.
+
+    libgit2 drops the number of the error. Where it does not quote the system's text either (a loose object on
+    a full disk: "no error"), writing a file ourselves shows what the system objects to.
+    """
+    try:
+        yield
+    except libgit2().GitError as error:
+        for number in errno.errorcode:
+            if str(error).endswith(f": {os.strerror(number)}"):
+                raise OSError(number, os.strerror(number)) from error
+        with tempfile.TemporaryFile(prefix=TEMPORARY_PREFIX, dir=repository) as file:
+            file.write(bytes(LOOSE_BYTES))
             file.flush()
             os.fsync(file.fileno())
-        name = self._directory / f"pack-{checksum.hex()}"
-        index = self._temp.with_suffix(".idx")
-        with index.open("xb") as file:
-            file.write(_index(self._entries, checksum))
-            file.flush()
-            os.fsync(file.fileno())
-        self._temp.replace(name.with_suffix(".pack"))
-        index.replace(name.with_suffix(".idx"))
-        sync_directory(self._directory)
-
-    def abandon(self) -> None:
-        """Remove what was written; the error that led here matters more than one in doing so."""
-        self._file.close()
-        for temp in (self._temp, self._temp.with_suffix(".idx")):
-            with contextlib.suppress(OSError):
-                temp.unlink(missing_ok=True)
+        raise OSError(str(error)) from error
 
 
 def sync_directory(directory: Path) -> None:
@@ -250,48 +233,15 @@ def sync_directory(directory: Path) -> None:
         os.close(fd)
 
 
-def _sha1_of(file: BinaryIO) -> bytes:
-    digest = hashlib.sha1(usedforsecurity=False)
-    while part := file.read(1 << 20):
-        digest.update(part)
-    return digest.digest()
-
-
-def _pack_head(count: int) -> bytes:
-    return struct.pack(">4sLL", b"PACK", 2, count)
-
-
-def _record_head(number: int, size: int) -> bytes:
-    """Kind and size of a packed object: four bits of the size beside the kind, then seven a byte."""
-    first, rest = number << 4 | size & 0x0F, size >> 4
-    head = bytearray()
-    while rest:
-        head.append(first | 0x80)
-        first, rest = rest & 0x7F, rest >> 7
-    head.append(first)
-    return bytes(head)
-
-
-def _index(entries: list[tuple[bytes, int, int]], pack_checksum: bytes) -> bytes:
-    entries = sorted(entries)
-    counts = [0] * 256
-    for raw, _, _ in entries:
-        counts[raw[0]] += 1
-    fanout, total = [], 0
-    for count in counts:
-        total += count
-        fanout.append(total)
-    body = b"".join(
-        (
-            b"\xfftOc",
-            struct.pack(">L256L", 2, *fanout),
-            b"".join(raw for raw, _, _ in entries),
-            struct.pack(f">{len(entries)}L", *(crc for _, crc, _ in entries)),
-            struct.pack(f">{len(entries)}L", *(offset for _, _, offset in entries)),
-            pack_checksum,
-        )
-    )
-    return body + hashlib.sha1(body, usedforsecurity=False).digest()
+def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
+    """Remove what killed processes left of ours in `directory`. Call with the commit lock held."""
+    for leftover in directory.iterdir():
+        if leftover.name.startswith(prefix):
+            with contextlib.suppress(OSError):  # the next sweep will try again
+                if leftover.is_dir():
+                    shutil.rmtree(leftover)
+                else:
+                    leftover.unlink()
 
 
 # Directories of the history as values that can be edited in part.
@@ -398,7 +348,7 @@ class Folder:
                 entries.append(TreeEntry(name, node.mode, node.id))
             elif node._id is not None:
                 entries.append(TreeEntry(name, TREE_MODE, node._id))
-        self._id = sink.put("tree", encode_tree(entries)) if entries else None
+        self._id = sink.tree(entries) if entries else None
 
     def _changing_parent(self, names: Names) -> dict[bytes, Leaf | Folder]:
         """The entries beside the last name of a path, with every folder on the way marked as changed."""
@@ -428,10 +378,9 @@ def _id_of(node: Leaf | Folder | None) -> bytes | None:
     return node._id if isinstance(node, Folder) else None
 
 
-# One commit as bytes and back: the message says what, its trailers say who, in which run and from where.
+# What a commit says: its message says what happened, its trailers say who did it, in which run, from where.
 #
-# Our own writing and reading of git's commit format, so that a commit can go into the same pack as its
-# files. Git keeps seconds: the time of a commit read back is a whole second. Pure functions.
+# Git keeps seconds: the time of a commit read back is a whole second. Pure functions.
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
@@ -462,51 +411,33 @@ class StoredCommit:
     parent: bytes | None
 
 
-def encode_commit(
-    *,
-    tree: bytes,
-    parent: bytes | None,
-    at_ms: int,
-    actor: str,
-    source: str,
-    run_id: str | None,
-    subject: str,
-    notes: Iterable[str],
-) -> bytes:
-    """A commit object. Texts become single lines; a time before 1970, which git cannot keep, becomes 1970."""
-    name = _NOT_A_NAME.sub("-", actor).strip("-") or "reverie"
-    person = f"{name} <{name}@reverie.invalid> {max(0, at_ms // 1000)} +0000"
-    head = [f"tree {tree.hex()}"]
-    if parent is not None:
-        head.append(f"parent {parent.hex()}")
-    head += [f"author {person}", f"committer {person}"]
+def commit_author(actor: str) -> str:
+    """The name that git shows for an actor: no characters that git's signatures cannot hold."""
+    return _NOT_A_NAME.sub("-", actor).strip("-.") or "reverie"
+
+
+def commit_message(*, actor: str, source: str, run_id: str | None, subject: str, notes: Iterable[str]) -> str:
+    """The message of a commit. Each text becomes a single line."""
     trailers = [f"Actor: {_line(actor)}"]
     if run_id is not None:
         trailers.append(f"Run: {_line(run_id)}")
     trailers.append(f"Source: {_line(source)}")
     parts = [_line(subject) or "Snapshot", "\n".join(filter(None, map(_line, notes))), "\n".join(trailers)]
-    text = "\n".join(head) + "\n\n" + "\n\n".join(filter(None, parts)) + "\n"
-    return text.encode("utf-8", "backslashreplace")
+    text = "\n\n".join(filter(None, parts)) + "\n"
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
-def decode_commit(commit_id: bytes, data: bytes) -> StoredCommit:
-    """A commit object, ours or another's. Raises `ValueError` on bytes that are no commit."""
-    head, _, message = data.decode("utf-8", "replace").partition("\n\n")
-    fields: dict[str, str] = {}
-    for line in head.split("\n"):
-        field, _, value = line.partition(" ")
-        fields.setdefault(field, value)
-    time = re.search(r"> (-?\d+) [+-]\d{4}$", fields.get("committer", ""))
-    if "tree" not in fields or time is None:
-        raise ValueError("a commit lacks its tree or its time")
+def stored_commit(found: pygit2.Commit) -> StoredCommit:
+    """A commit of libgit2's, ours or another's."""
+    message = found.raw_message.decode("utf-8", "replace")
     paragraphs = message.strip("\n").split("\n\n")
-    found = map(_TRAILER.fullmatch, paragraphs[-1].split("\n"))
-    trailers = {match[1]: match[2] for match in found if match}
+    matches = map(_TRAILER.fullmatch, paragraphs[-1].split("\n"))
+    trailers = {match[1]: match[2] for match in matches if match}
     has_trailers = len(paragraphs) > 1 and "Actor" in trailers
-    parent = bytes.fromhex(fields["parent"]) if "parent" in fields else None
+    parent = bytes(found.parent_ids[0].raw) if found.parent_ids else None
     commit = Commit(
-        id=commit_id.hex(),
-        at_ms=int(time[1]) * 1000,
+        id=str(found.id),
+        at_ms=found.commit_time * 1000,
         actor=trailers["Actor"] if has_trailers else "outside",
         source=trailers.get("Source", "") if has_trailers else "",
         run_id=trailers.get("Run") if has_trailers else None,
@@ -514,7 +445,7 @@ def decode_commit(commit_id: bytes, data: bytes) -> StoredCommit:
         parent=parent.hex() if parent else None,
         notes="\n\n".join(paragraphs[1 : -1 if has_trailers else None]),
     )
-    return StoredCommit(commit, bytes.fromhex(fields["tree"]), parent)
+    return StoredCommit(commit, bytes(found.tree_id.raw), parent)
 
 
 def _line(text: str) -> str:

@@ -269,7 +269,7 @@ class _CommitStep:
     def _lines(self, blob: bytes) -> Counter[bytes]:
         """The lines that say something; none of what is too large to compare or not kept."""
         try:
-            content = self.repository.read(blob, "blob")
+            content = self.repository.blob(blob)
         except DamagedHistoryError:
             return Counter()  # kept by hash only
         if len(content) > _MOST_COMPARED_BYTES:
@@ -392,7 +392,7 @@ def _gone(
 
 def _size(repository: Repository, leaf: Leaf) -> int | None:
     try:
-        return len(repository.read(leaf.id, "blob"))
+        return len(repository.blob(leaf.id))
     except DamagedHistoryError:
         return None  # kept by hash only
 
@@ -472,7 +472,7 @@ class HistoryReader:
         with in_words():
             repository = self._existing(blob)
             raw = bytes.fromhex(blob)
-            return repository.read(raw, "blob") if repository.has(raw) else None
+            return repository.blob(raw) if repository.has(raw) else None
 
     def files(self, commit: str, key: str) -> dict[str, FileVersion]:
         """Every file of a root in a commit, none if the root is not in it. Raises StoreError, Unavailable."""
@@ -516,9 +516,7 @@ class HistoryReader:
                 repository.entry(tree, (key_name(place.key), FILES, *escape_rel(place.rel)))
                 for place in places
             ]
-            return [
-                None if each is None or each.is_tree else repository.read(each.id, "blob") for each in found
-            ]
+            return [None if each is None or each.is_tree else repository.blob(each.id) for each in found]
 
     def changes(self, old: str | None, new: str) -> tuple[VersionChange, ...]:
         """Every file that differs between two commits (`old` None: from nothing), by key and path.
@@ -587,7 +585,7 @@ class HistoryReader:
             repository = self._open()
             if repository is None:
                 raise MissingVersionError(version.blob)
-            return repository.read(bytes.fromhex(version.blob), "blob")
+            return repository.blob(bytes.fromhex(version.blob))
 
     def _root(self, commit: str, key: str) -> StoredRoot | None:
         repository = self._existing(commit)

@@ -1,7 +1,7 @@
 """The bare repository on disk: making it, opening it, its one branch, and setting a damaged one aside.
 
-libgit2 is loaded here, on first use (listing a tree of memories must not need it), and told to forget the
-user's git configuration, to leave ownership to the mode 0700 of the directory, and to fsync what it writes.
+libgit2 (`history_objects`) forgets the user's git configuration, leaves ownership to the mode 0700 of the
+directory, and syncs what it writes.
 
 `DamagedHistoryError` is raised only for what is certainly not a passing trouble of the system: objects that
 are
@@ -14,15 +14,14 @@ Threading: as `memory.history.history`; whoever writes holds its commit lock.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import re
 import secrets
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.files.atomic import checkpoint
 from reverie.files.directory import ensure_private
@@ -30,13 +29,17 @@ from reverie.files.paths import open_regular, read_regular
 from reverie.memory.history.objects import (
     TEMPORARY_PREFIX,
     TREE_MODE,
-    Kind,
     StoredCommit,
     TreeEntry,
-    decode_commit,
-    decode_tree,
-    read_loose,
+    git_errors_as_os,
+    install_pack,
+    libgit2,
+    objects_in_memory,
+    stored_commit,
+    sweep,
     sync_directory,
+    temporary_directory,
+    write_pack,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
 BRANCH = "refs/heads/main"
 _HEAD = f"ref: {BRANCH}\n".encode()
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n[gc]\n\tauto = 0\n"
-_KINDS: dict[int, str] = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
+_Kind = Literal["commit", "tree", "blob"]
 
 
 class DamagedHistoryError(Exception):
@@ -55,19 +58,6 @@ class DamagedHistoryError(Exception):
 
 class MissingVersionError(Exception):
     """A commit or file version that this repository does not have."""
-
-
-@functools.cache
-def libgit2() -> ModuleType:
-    """pygit2, configured for this process."""
-    import pygit2
-    from pygit2.enums import ConfigLevel, Option
-
-    pygit2.option(Option.ENABLE_FSYNC_GITDIR, True)
-    pygit2.option(Option.SET_OWNER_VALIDATION, False)
-    for level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
-        pygit2.option(Option.SET_SEARCH_PATH, level, "")
-    return pygit2
 
 
 class Repository:
@@ -89,17 +79,17 @@ class Repository:
         if read_regular(path / "HEAD") != _HEAD:
             raise DamagedHistoryError("HEAD does not name the branch")
         try:
-            self._repository: pygit2.Repository = git.Repository(str(path), flags.NO_SEARCH | flags.BARE)
+            self.git: pygit2.Repository = git.Repository(str(path), flags.NO_SEARCH | flags.BARE)
         except git.GitError as error:
             raise DamagedHistoryError(str(error)) from error
-        self.odb: pygit2.Odb = self._repository.odb
+        self.odb: pygit2.Odb = self.git.odb
 
     def tip(self) -> bytes | None:
         """The raw id of the newest commit; None before the first."""
         git = libgit2()
         _probe(self.path / BRANCH)
         try:
-            reference = self._repository.references.get(BRANCH)
+            reference = self.git.references.get(BRANCH)
         except (git.GitError, ValueError) as error:
             raise DamagedHistoryError("the branch is unreadable") from error
         if reference is None:
@@ -113,40 +103,30 @@ class Repository:
         target = libgit2().Oid(raw=new)
         # We hold the commit lock, so a lock of git's own is left from a killed process.
         self.path.joinpath(f"{BRANCH}.lock").unlink(missing_ok=True)
-        try:
+        with git_errors_as_os(self.path):  # the system's trouble (disk, rights), not damage
             if old is None:
-                self._repository.references.create(BRANCH, target)
+                self.git.references.create(BRANCH, target)
             else:
-                self._repository.references[BRANCH].set_target(target)
-        except libgit2().GitError as error:
-            # The system's trouble (disk, rights), not damage.
-            raise OSError(str(error)) from error
+                self.git.references[BRANCH].set_target(target)
 
     def has(self, raw: bytes) -> bool:
         """Whether the object with this raw id is in the repository."""
         return bool(self.odb.exists(raw.hex()))
 
-    def read(self, raw: bytes, kind: Kind) -> bytes:
-        """The bytes of an object, checked against its id. Raises DamagedError if they cannot be had."""
-        git = libgit2()
-        found = self.loose(raw)
-        if found is None:
-            try:
-                number, data = self.odb.read(raw.hex())
-            except (KeyError, git.GitError, ValueError) as error:
-                raise self._damage(raw, kind) from error
-            found = _KINDS[number], data
-        if found[0] != kind:
-            raise DamagedHistoryError(f"the object {raw.hex()[:10]} is no {kind}")
-        return found[1]
+    def blob(self, raw: bytes) -> bytes:
+        """The bytes of a blob, checked against its id. Raises DamagedError if they cannot be had, OSError."""
+        return bytes(self._object(raw, "blob").data)
 
-    def loose(self, raw: bytes) -> tuple[str, bytes] | None:
-        """The object if it is stored loose. Raises DamagedError if it is not sound, OSError."""
+    def refuse_cut_short(self, raw: bytes) -> None:
+        """Raise DamagedError if the object is loose and not all there; OSError if it cannot be read.
+
+        libgit2 (1.9) never returns from reading a small loose object that was cut short.
+        """
         try:
-            return read_loose(self.loose_path(raw), raw)
+            zlib.decompress(read_regular(self.loose_path(raw)))
         except FileNotFoundError:
-            return None
-        except ValueError as error:
+            pass
+        except zlib.error as error:
             raise DamagedHistoryError(f"the object {raw.hex()[:10]} is unreadable ({error})") from error
 
     def loose_path(self, raw: bytes) -> Path:
@@ -156,17 +136,12 @@ class Repository:
 
     def tree(self, raw: bytes) -> Iterator[TreeEntry]:
         """The entries of a tree. Raises DamagedError."""
-        try:
-            yield from decode_tree(self.read(raw, "tree"))
-        except ValueError as error:
-            raise DamagedHistoryError(f"the tree {raw.hex()[:10]} is unreadable ({error})") from error
+        for entry in self._object(raw, "tree"):
+            yield TreeEntry(entry.raw_name, int(entry.filemode), bytes(entry.id.raw))
 
     def commit(self, raw: bytes) -> StoredCommit:
         """A commit. Raises DamagedError."""
-        try:
-            return decode_commit(raw, self.read(raw, "commit"))
-        except ValueError as error:
-            raise DamagedHistoryError(f"the commit {raw.hex()[:10]} is unreadable ({error})") from error
+        return stored_commit(self._object(raw, "commit"))
 
     def commit_named(self, commit_id: str) -> StoredCommit:
         """The commit with this hexadecimal id. Raises MissingVersionError, DamagedError."""
@@ -184,13 +159,7 @@ class Repository:
         for name in names:
             if not found.is_tree:
                 return None
-            self.loose(found.id)  # libgit2 must not meet one that is cut short
-            try:
-                opened = self._repository[found.id.hex()]
-            except (KeyError, ValueError, libgit2().GitError) as error:
-                raise self._damage(found.id, "tree") from error
-            if not isinstance(opened, libgit2().Tree):
-                raise DamagedHistoryError(f"the object {found.id.hex()[:10]} is no tree")
+            opened = self._object(found.id, "tree")
             stored = name.decode()
             if stored not in opened:
                 return None
@@ -214,7 +183,7 @@ class Repository:
     def damages(self, tip: bytes) -> Iterator[DamagedHistoryError]:
         """Read everything that `tip` leads to, contents included; yields what cannot be had."""
         seen: set[bytes] = set()
-        pending: list[tuple[Kind, bytes]] = [("commit", tip)]
+        pending: list[tuple[_Kind, bytes]] = [("commit", tip)]
         while pending:
             kind, raw = pending.pop()
             if raw in seen:
@@ -228,16 +197,30 @@ class Repository:
                 elif kind == "tree":
                     pending += [("tree" if entry.is_tree else "blob", entry.id) for entry in self.tree(raw)]
                 else:
-                    self.read(raw, "blob")
+                    self.blob(raw)
             except DamagedHistoryError as damage:
                 yield damage
 
-    def _damage(self, raw: bytes, kind: Kind) -> DamagedHistoryError:
+    def _object(self, raw: bytes, kind: _Kind) -> Any:
+        """The object, of pygit2's class for this kind. Raises DamagedError, OSError."""
+        git = libgit2()
+        self.refuse_cut_short(raw)
+        try:
+            found = self.git[git.Oid(raw=raw)]
+        except (KeyError, ValueError, git.GitError) as error:
+            raise self._damage(raw, kind) from error
+        if found.type_str != kind:
+            raise DamagedHistoryError(f"the object {raw.hex()[:10]} is no {kind}")
+        return found
+
+    def _damage(self, raw: bytes, kind: _Kind) -> DamagedHistoryError:
         """The error for an object that libgit2 cannot give us; OSError where the system is to blame."""
         packs = self.objects / "pack"
         for path in (self.loose_path(raw), *(packs.iterdir() if packs.exists() else ())):
             _probe(path)
-        return DamagedHistoryError(f"the {kind} {raw.hex()[:10]} is missing")
+        return DamagedHistoryError(
+            f"the {kind} {raw.hex()[:10]} is {'unreadable' if self.has(raw) else 'missing'}"
+        )
 
 
 def create(path: Path) -> None:
@@ -276,19 +259,6 @@ def set_aside(path: Path, now_ms: int) -> Path:
     return aside
 
 
-def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
-    """Remove what killed processes left of ours in `directory`. Call with the commit lock held."""
-    import shutil
-
-    for leftover in directory.iterdir():
-        if leftover.name.startswith(prefix):
-            with contextlib.suppress(OSError):  # the next sweep will try again
-                if leftover.is_dir():
-                    shutil.rmtree(leftover)
-                else:
-                    leftover.unlink()
-
-
 def _probe(path: Path) -> None:
     """Raise OSError if the system refuses to read a file that is there."""
     with contextlib.suppress(FileNotFoundError), os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
@@ -320,7 +290,7 @@ def pack_if_worthwhile(repository: Repository, pack_after: int) -> None:
         return
     loose = {name: repository.objects / name[:2] / name[2:] for name in names}
     for name in loose:
-        repository.loose(bytes.fromhex(name))  # libgit2 must not meet one that is cut short
+        repository.refuse_cut_short(bytes.fromhex(name))  # libgit2 must not meet one that is cut short
     if len(packs) > MOST_PACKS:
         _pack(repository, sorted({str(oid) for oid in repository.odb}), [*loose.values(), *packs])
     else:
@@ -334,24 +304,16 @@ def _pack(repository: Repository, ids: Sequence[str], superseded: Iterable[Path]
     sweep(repository.objects)
     # Left by earlier versions: libgit2's name for a loose object in the making.
     sweep(repository.objects, "tmp_object_git2_")
-    temp = repository.path / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
-    (temp / "pack").mkdir(parents=True)
-    try:
-        builder = git.PackBuilder(repository._repository)
-        for name in ids:
-            builder.add(git.Oid(hex=name))
-        builder.write(str(temp / "pack"))
-        _verify(temp, ids)
-    except (git.GitError, KeyError, ValueError) as error:
-        raise DamagedHistoryError(f"its objects cannot be packed ({error})") from error
-    made = sorted((temp / "pack").iterdir(), key=lambda path: path.suffix == ".idx")
-    for file in made:
-        file.replace(repository.objects / "pack" / file.name)
-    sync_directory(repository.objects / "pack")
-    (temp / "pack").rmdir()
-    temp.rmdir()
+    with temporary_directory(repository.path) as directory:
+        # Below a directory `pack`, where libgit2 looks for packs when they are read back.
+        (directory / "pack").mkdir()
+        try:
+            write_pack(repository.git, [git.Oid(hex=name) for name in ids], directory / "pack")
+            _verify(directory, ids)
+        except (git.GitError, KeyError, ValueError) as error:
+            raise DamagedHistoryError(f"its objects cannot be packed ({error})") from error
+        kept = install_pack(directory / "pack", repository.objects / "pack")
     checkpoint("history-pack")
-    kept = {file.name for file in made}
     _remove([path for path in superseded if path.name not in kept])
 
 
@@ -423,43 +385,15 @@ def _merge_lines(base: bytes, ours: bytes, theirs: bytes) -> Merge:
     from pygit2.enums import FileMode
 
     git = libgit2()
-    objects = _objects_in_memory()()
     odb = git.Odb()
-    odb.add_backend(objects, 1)
+    odb.add_backend(objects_in_memory()(), 1)
     repository = git.Repository()
     repository.set_odb(odb)
     # The paths become the labels of the conflict markers. pygit2 hands the result out as text: as Latin-1
     # every byte is one character, so nothing is lost on the way there and back.
     entries = [
-        git.IndexEntry(label, objects.add(side.decode("latin-1").encode()), FileMode.BLOB)
+        git.IndexEntry(label, repository.create_blob(side.decode("latin-1").encode()), FileMode.BLOB)
         for label, side in (("before", base), ("current", ours), ("incoming", theirs))
     ]
     result = repository.merge_file_from_index(*entries)
     return Merge(result.contents.encode("latin-1"), not result.automergeable)
-
-
-@functools.cache
-def _objects_in_memory() -> Any:
-    """A class of object stores that never touch the disk (its base class is there only once pygit2 is)."""
-    git = libgit2()
-
-    class ObjectsInMemory(git.OdbBackend):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self._blobs: dict[str, bytes] = {}
-
-        def add(self, content: bytes) -> pygit2.Oid:
-            oid = git.hash(content)
-            self._blobs[str(oid)] = content
-            return oid  # type: ignore[no-any-return]
-
-        def exists_cb(self, oid: pygit2.Oid) -> bool:
-            return str(oid) in self._blobs
-
-        def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
-            return git.GIT_OBJECT_BLOB, self._blobs[str(oid)]
-
-        def read_header_cb(self, oid: pygit2.Oid) -> tuple[int, int]:
-            return git.GIT_OBJECT_BLOB, len(self._blobs[str(oid)])
-
-    return ObjectsInMemory

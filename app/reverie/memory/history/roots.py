@@ -491,7 +491,7 @@ class StoredRoot:
         facts: dict[str, dict[str, Any]] = {}
         data: dict[str, Mapping[str, Any]] = {}
         if isinstance(blob, Leaf):
-            for rel, entry in _parse(repository.read(blob.id, "blob")).items():
+            for rel, entry in _parse(repository.blob(blob.id)).items():
                 if "data" in entry:
                     data[rel] = entry["data"]
                 if own := {name: value for name, value in entry.items() if name != "data"}:
@@ -626,7 +626,7 @@ def seen_changes(
         if leaf is None:
             return None
         sink.flush()
-        return repository.read(leaf.id, "blob")
+        return repository.blob(leaf.id)
 
     found = []
     for names, before, after in Folder(repository.tree, last.tree if last else None).differing(now):
@@ -656,7 +656,7 @@ def steps(
             if share is shares[0] and final is not None:
                 root.data = final.data
             tree.put((key_name(key), FILES), root.files)
-            tree.put((key_name(key), METADATA), Leaf(FILE_MODE, sink.put("blob", root.metadata_blob())))
+            tree.put((key_name(key), METADATA), Leaf(FILE_MODE, sink.blob(root.metadata_blob())))
         yield share, tree.write(sink)
     yield shares[-1], now.write(sink)
 
