@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from reverie.agents.discovery import KINDS, usual_places
-from reverie.cli import main as rooms
 from reverie.cli.main import main, patience
+
+# The package has a function of this name, too.
+rooms = sys.modules["reverie.cli.main"]
 
 
 @pytest.fixture
