@@ -45,7 +45,7 @@ WORKSPACE, SIBLING, OTHER = "4b7d02e9c1", "9f3a6c58d0", "d26b90f3ae"
 KILL = """
 import os, signal, sys
 from reverie.cli import main
-from reverie.files.checkpoint import set_observer
+from reverie.files.atomic import set_observer
 step, left = sys.argv[1], int(sys.argv[2])
 def die(name):
     global left

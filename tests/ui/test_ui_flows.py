@@ -41,8 +41,8 @@ def test_no_action_runs_through_more_of_the_program_than_it_may(tmp_path: Path) 
     # Too few would mean that the counter misses a thread or a room.
     needed = {
         "save": ("memory/store.py", "ui/", "files/atomic.py", "files/watch"),
-        "sidecar change": ("files/watch", "services/status.py", "ui/"),
-        "consolidate": ("dream/run.py", "runs/transaction.py", "files/watch", "ui/"),
+        "sidecar change": ("files/watch", "services/run_views.py", "ui/"),
+        "consolidate": ("jobs/consolidate/run.py", "runs/transaction.py", "files/watch", "ui/"),
     }
     lines = touched.read_text().splitlines()
     assert [
