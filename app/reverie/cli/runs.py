@@ -30,9 +30,9 @@ from reverie.text.summaries import some
 
 if TYPE_CHECKING:
     from reverie.cli.homes import AskedHomes
-    from reverie.jobs.consolidate.run import RunResult
     from reverie.jobs.consolidate.triggers import SweepResult
     from reverie.jobs.extraction.progress import ExtractProgress
+    from reverie.runs.run import RunResult
     from reverie.services.background import ExtractCandidate
     from reverie.services.container import HomeContainer
     from reverie.services.host import HostStatus
@@ -75,7 +75,8 @@ def sweep(session: Invocation) -> int:
 
 def harvest(session: Invocation) -> int:
     """Harvest the newest compaction of a workspace, then dream; exit 1 unless both succeeded."""
-    from reverie.jobs.consolidate.harvest import HarvestRequest, follow_up
+    from reverie.jobs.consolidate.harvest import follow_up
+    from reverie.jobs.consolidate.harvest_run import HarvestRequest
     from reverie.services.background import BackgroundJobs
     from reverie.services.host import keep_usage
 

@@ -10,7 +10,7 @@ from reverie.agents.transcripts import Turn
 from reverie.doctor.facts import FileFacts, ModelFacts, StateFacts, WorkspaceFacts, dump_time
 from reverie.doctor.findings import MINUTE_MS, Finding, Fix, State, ago, size
 from reverie.doctor.fixes import RULES, Fixes
-from reverie.jobs.consolidate.service import DEBOUNCE_MS
+from reverie.jobs.consolidate.run import DEBOUNCE_MS
 from reverie.text.summaries import some
 
 # Whether Reverie knows the layout and versions of the stores in use, and so may write. Pure.

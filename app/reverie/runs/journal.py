@@ -65,6 +65,8 @@ class Journal:
     usage_after: UsageDelta = field(default_factory=dict)
     coverage: Mapping[str, Any] | None = None
     for_review: bool = False
+    ops: tuple[Mapping[str, Any], ...] = ()
+    """As the record has them in the end; empty where the coverage record holds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,19 @@ class PlannedChange:
     after: bytes | None
     mode: int | None = None
     place: int | None = None
+
+    @property
+    def path(self) -> str:
+        """As people see it; a companion has no memory path, and is called by its place in the home."""
+        key = self.root.key
+        return self.rel if key == COMPANIONS else str(memory_path(self.root.scope, self.rel))
+
+    @property
+    def command(self) -> str:
+        """What it is among the ops of a run."""
+        if self.after is None:
+            return "delete"
+        return "create" if self.before is None else "str_replace"
 
 
 class Images:
@@ -139,6 +154,8 @@ def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
         return ()
     if journal.coverage is not None:
         return tuple(journal.coverage["ops"])
+    if journal.ops:
+        return journal.ops
     return tuple(
         {"command": _command_of(intent), "path": intent.path, "applied": True, "note": "put back"}
         for intent in journal.intents
@@ -162,6 +179,7 @@ def _parse(raw: bytes) -> Journal:
             usage_after=_parse_usage(data["usage_after"]),
             coverage=data["coverage"],
             for_review=bool(data.get("for_review")),
+            ops=tuple(data.get("ops", ())),
         )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise _damaged("The journal of a run is damaged.") from error

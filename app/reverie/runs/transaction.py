@@ -129,6 +129,7 @@ class Transaction:
         coverage: Mapping[str, Any] | None = None,
         for_review: bool = False,
         restores: bool = False,
+        ops: Sequence[Mapping[str, Any]] = (),
     ) -> Journal:
         """Make images and journal durable. Nothing in the home has changed when this returns. `removed`:
         directories that an earlier run made (`Journal.made`), which go once they are empty. `restores`: what
@@ -170,6 +171,7 @@ class Transaction:
             usage_after=dict(usage_after or {}),
             coverage=coverage,
             for_review=for_review,
+            ops=tuple(ops),
         )
         save_journal(self._directory, journal)
         checkpoint("journal")

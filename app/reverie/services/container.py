@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -230,6 +230,8 @@ class HomeContainer:
             recovery=self.recovery,
             transaction_for=self.transaction_for,
             clock=self.clock,
+            activity=self.activity,
+            save_trace=lambda run_id, document: self.traces.save(run_id, document),
         )
 
     @cached_property
@@ -237,21 +239,11 @@ class HomeContainer:
         """What dreams, harvests and applied reviews of this home work on."""
         from reverie.jobs.consolidate.run import DreamDependencies
 
+        run = self.run_dependencies
         return DreamDependencies(
-            home=self.home,
-            home_id=self.home_id,
-            leases=self.leases,
-            runs=self.runs,
+            **{each.name: getattr(run, each.name) for each in fields(run)},
             coverage=self.coverage,
-            usage=self.usage,
-            snapshots=self.snapshots,
-            activity=self.activity,
-            guard=self.write_guard,
-            recovery=self.recovery,
-            transaction_for=self.transaction_for,
-            save_trace=lambda run_id, document: self.traces.save(run_id, document),
             agent_locks=self.agent_locks,
-            clock=self.clock,
             time_limit_s=self.settings.dream.time_limit_s,
             max_loss_percent=self.settings.dream.max_loss_percent,
         )
@@ -276,24 +268,9 @@ class HomeContainer:
 
     @cached_property
     def reverter(self) -> Reverter:
-        from reverie.jobs.consolidate.service import dream_lease_name
-        from reverie.runs.revert import RevertDependencies, Reverter
+        from reverie.runs.revert import Reverter
 
-        return Reverter(
-            RevertDependencies(
-                home=self.home,
-                home_id=self.home_id,
-                lease_name=dream_lease_name(self.home_id),
-                leases=self.leases,
-                runs=self.runs,
-                snapshots=self.snapshots,
-                activity=self.activity,
-                guard=self.write_guard,
-                recovery=self.recovery,
-                transaction_for=self.transaction_for,
-                clock=self.clock,
-            )
-        )
+        return Reverter(self.run_dependencies)
 
     def _writing(self, context: ScopeContext | None, root: ScopeRoot, rel: str, after: bytes | None) -> None:
         self.saves.writing(root, rel, after, context)

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 from reverie.agents.base import Companion, TitlesRead
 from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.files.coalesce import Changes
-from reverie.jobs.consolidate.progress import DreamProgress
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
+from reverie.runs.changes import Progress
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     FileText,
@@ -426,7 +426,7 @@ class Workbench(Desks):
         *,
         dry_run: bool,
         engine: str,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunView:
         """One dream by hand; blocks until it has its outcome. `engine`: `auto`, `rules` or `PROVIDER:MODEL`.
@@ -472,7 +472,7 @@ class Workbench(Desks):
         run_id: str,
         selection: ReviewSelection,
         *,
-        progress: Callable[[DreamProgress], None],
+        progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunView:
         """Apply what was chosen of a preview or a held run; blocks until that has its outcome."""

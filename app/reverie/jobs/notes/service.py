@@ -15,6 +15,7 @@ can mend is in the outcome.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import threading
@@ -39,7 +40,7 @@ from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.notes.engine import NotesEngine, newest
-from reverie.jobs.notes.run import NotesEnd, NotesRequest, NotesRun
+from reverie.jobs.notes.run import NotesJob, NotesRequest
 from reverie.jobs.notes.sections import (
     TOTAL_TOKENS,
     NotesProblem,
@@ -51,8 +52,10 @@ from reverie.jobs.notes.sections import (
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
+from reverie.runs.limits import StopCheck
 from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.runs.recovery import RunDependencies
+from reverie.runs.run import Run, RunResult
 from reverie.text.redact import redact
 
 if TYPE_CHECKING:
@@ -574,19 +577,21 @@ class NotesService:
             time_limit_s=settings.time_limit_s,
             details=numbers,
         )
-        end = NotesRun(
+        job = NotesJob(
             self._parts.run,
             request,
             engine,
-            cancel=self._cancel,
             still_wanted=lambda: trigger == "manual" or self._parts.settings().enabled,
-        ).go()
+        )
+        limits = StopCheck(self._cancel, threading.Event(), settings.time_limit_s, ends=False)
+        end = asyncio.run(Run(self._parts.run, job, limits=limits).go())
+        written = job.written(end)
         if end.succeeded:
-            self._succeeded(looked, end)
-        return self._ended(looked, end, engine.name, numbers)
+            self._succeeded(looked, end, written)
+        return self._ended(looked, end, written, numbers, model=engine.name)
 
-    def _succeeded(self, looked: _Looked, end: NotesEnd) -> None:
-        current = end.written or self._sha256(looked.place)
+    def _succeeded(self, looked: _Looked, end: RunResult, written: str | None) -> None:
+        current = written or self._sha256(looked.place)
         now = self._parts.run.clock()
 
         def change(state: NotesState) -> NotesState:
@@ -605,15 +610,18 @@ class NotesService:
 
     # Saying
 
-    def _ended(self, looked: _Looked, end: NotesEnd, model: str, numbers: Mapping[str, Any]) -> NotesOutcome:
+    def _ended(
+        self,
+        looked: _Looked,
+        end: RunResult,
+        written: str | None,
+        numbers: Mapping[str, Any],
+        *,
+        model: str,
+    ) -> NotesOutcome:
         text, session_id = end.summary, looked.session_id
-        if end.document is not None:
-            try:
-                self._parts.save_trace(end.run_id, end.document)
-            except UserError as error:
-                text = f"{text} Its trace was not kept: {error}"
         details = {**numbers, "model": model, "usage": dict(end.usage or {})}
-        level = logging.INFO if end.written is not None else logging.DEBUG
+        level = logging.INFO if written is not None else logging.DEBUG
         told = f"{end.outcome}: {text}"
         _log.log(level, "[notes] %s session=%s run=%s %s", redact(told), session_id, end.run_id, details)
         shown = "info" if end.succeeded else "warning"
