@@ -33,4 +33,4 @@ class Unsynced:
     def names(self) -> list[str]:
         """The directories that a power failure could take away now, as they were made; none that is gone."""
         made = [name for names in self._by_parent.values() for name in names]
-        return [name for name in made if not os.path.isabs(name) or Path(name).exists()]
+        return [name for name in made if not Path(name).is_absolute() or Path(name).exists()]
