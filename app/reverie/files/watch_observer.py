@@ -12,8 +12,8 @@ Only watchdog's public interface is used, and what that leaves open is made up f
   directory came, the kernel's own list (`/proc/self/fdinfo`) says whether it is watched; one more watch, on
   a directory of ours, tells whether the limit is reached.
 - Lost events are told to the log only. What watchdog logs as a warning or an error is `trouble`.
-- A reader thread that died is silent. Now and then a file of ours is opened; if nobody hears of that, the
-  source is not `healthy`.
+- A reader thread that dies is not replaced. The threads that an observer starts are remembered, and without
+  one of them the source is not `healthy`.
 
 Known limits: after something was moved out of a watched tree, what happens there is reported up to half a
 second later, as watchdog waits for the other half of the move. Each directory that is armed costs a thread,
@@ -22,7 +22,7 @@ which sleeps. Directories with hidden names are watched, and the plan drops what
 Threading and failure: as `files.watch_source` says.
 """
 
-# ruff: noqa: PTH118, PTH119, PTH208 - strings, because this runs once per event
+# ruff: noqa: PTH119, PTH208 - strings, because this runs once per event
 
 from __future__ import annotations
 
@@ -31,11 +31,9 @@ import errno
 import logging
 import os
 import re
-import shutil
 import sys
 import tempfile
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -43,7 +41,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from watchdog import events
-from watchdog.observers.api import BaseObserver, ObservedWatch
+from watchdog.observers.api import BaseObserver, EventEmitter, ObservedWatch
 
 from reverie.files.watch_plan import Watched
 from reverie.files.watch_source import Sink
@@ -64,9 +62,6 @@ ALLOWED: list[type[events.FileSystemEvent]] = [
 ]
 # Vanished, replaced by something else, or not readable for us: nothing to watch, and no fault.
 _NOT_WATCHABLE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG)
-# A busy machine with ten thousand events waiting answers late.
-ANSWER_S = 5.0
-ASKED_EVERY_S = 1.0
 _INODE = re.compile(r"^inotify .*\bino:([0-9a-f]+)", re.MULTILINE)
 
 
@@ -93,15 +88,11 @@ class ObserverSource:
         self._news = _News()
         self._armed: dict[str, tuple[Watched, ObservedWatch]] = {}
         with _making:
-            before = _inotify_descriptors()
+            descriptors, threads = _inotify_descriptors(), set(threading.enumerate())
             self._observer = observer_class()
-            self._descriptors = _inotify_descriptors() - before
-        self._observer.start()
-        try:
-            self._canary = _Canary(self._observer) if self._descriptors else None
-        except OSError:
-            self._observer.stop()
-            raise
+            self._observer.start()
+            self._descriptors = _inotify_descriptors() - descriptors
+            self._threads = [thread for thread in set(threading.enumerate()) - threads if _serves_all(thread)]
         _sources.add(self)
 
     def arm(self, directories: Mapping[str, Watched]) -> frozenset[str]:
@@ -121,12 +112,12 @@ class ObserverSource:
         )
         if fresh or gone or news.counts:
             self.watches = len(self._watched_inodes()) or len(self._armed)
-        if self._canary and any(directories[path].recursive for path in fresh):
-            self._canary.ask_for_one_more()
+        if self._descriptors and any(directories[path].recursive for path in fresh):
+            self._ask_for_one_more()
         return fresh
 
     def healthy(self) -> bool:
-        return self._observer.is_alive() and (self._canary is None or self._canary.lives())
+        return self._observer.is_alive() and all(thread.is_alive() for thread in self._threads)
 
     def close(self) -> None:
         if self.closing:
@@ -139,8 +130,6 @@ class ObserverSource:
             self._observer.stop()
         if threading.current_thread() is not self._observer:
             self._observer.join(timeout=1.0)
-        if self._canary is not None:
-            self._canary.remove()
 
     def note(self, root: str, event: events.FileSystemEvent) -> None:
         """What an event about a directory means for the watches below `root`."""
@@ -188,27 +177,39 @@ class ObserverSource:
         refuses more watches."""
         came = {path: root for path, root in news.came.items() if self._is_deep(root)}
         inodes = self._watched_inodes() if came else set()
-        if self._canary is None or not inodes:
+        if not inodes:
             return
         for path, root in came.items():
             with contextlib.suppress(OSError):  # gone again
                 if os.lstat(path).st_ino not in inodes and os.access(path, os.R_OK):
                     news.lost.add(root)
         if news.lost:
-            self._canary.ask_for_one_more()
+            self._ask_for_one_more()
+
+    def _ask_for_one_more(self) -> None:
+        """Raises OSError if the system refuses one more watch."""
+        try:
+            place = tempfile.TemporaryDirectory(prefix="reverie-watch-")
+        except OSError:  # a full disk says nothing about watches
+            log.info("whether there are watches left cannot be found out", exc_info=True)
+            return
+        with place as path:
+            watch = self._observer.schedule(events.FileSystemEventHandler(), path, event_filter=ALLOWED)
+            with _ending():
+                self._observer.unschedule(watch)
 
     def _is_deep(self, root: str) -> bool:
         armed = self._armed.get(root)
         return armed is not None and armed[0].recursive
 
     def _watched_inodes(self) -> set[int]:
-        """The kernel's list of what is under watch, without the canary; empty where there is none."""
+        """The kernel's list of what is under watch; empty where it gives none."""
         found: set[int] = set()
         for descriptor in self._descriptors:
             with contextlib.suppress(OSError):
                 text = Path(f"/proc/self/fdinfo/{descriptor}").read_text("ascii")
                 found.update(int(inode, 16) for inode in _INODE.findall(text))
-        return found - {self._canary.inode} if self._canary else set()
+        return found
 
 
 class _Handler(events.FileSystemEventHandler):
@@ -231,64 +232,15 @@ class _Handler(events.FileSystemEventHandler):
             self._source.sink.trouble("error")
 
 
-class _Canary(events.FileSystemEventHandler):
-    """A directory of our own under watch: what happens in it must be heard of. Opening a file for reading
-    writes nothing to a disk that sleeps."""
-
-    def __init__(self, observer: BaseObserver) -> None:
-        self._observer = observer
-        self._place = tempfile.mkdtemp(prefix="reverie-watch-")
-        self._file = os.path.join(self._place, "file")
-        self._spare = os.path.join(self._place, "spare")
-        self.inode = os.stat(self._place).st_ino  # noqa: PTH116
-        self._asked = -ASKED_EVERY_S
-        self._answered = True
-        try:
-            os.mkdir(self._spare)  # noqa: PTH102
-            Path(self._file).touch()
-            observer.schedule(self, self._place, event_filter=[events.FileOpenedEvent])
-        except OSError:
-            self.remove()
-            raise
-
-    def dispatch(self, event: events.FileSystemEvent) -> None:
-        self._answered = True
-
-    def lives(self) -> bool:
-        """Whether the last question was answered, or may still be."""
-        now = time.monotonic()
-        if not self._answered:
-            return now - self._asked < ANSWER_S
-        if now - self._asked >= ASKED_EVERY_S:
-            self._asked, self._answered = now, False
-            try:
-                Path(self._file).read_bytes()
-            except OSError:  # tidied away, with all that is old in the directory for such files
-                self._answered = True
-        return True
-
-    def ask_for_one_more(self) -> None:
-        """Raises OSError if the system refuses one more watch."""
-        try:
-            watch = self._observer.schedule(self, self._spare, event_filter=[events.FileOpenedEvent])
-        except FileNotFoundError:
-            return
-        with _ending():
-            self._observer.unschedule(watch)
-
-    def remove(self) -> None:
-        shutil.rmtree(self._place, ignore_errors=True)
-
-
 class _Complaints(logging.Handler):
     """Passes on what watchdog logs: to our log, and as trouble to each source, as it does not say whose
     it is."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        ended = record.levelno > logging.WARNING and _ends
+        ended = record.levelno > logging.WARNING and bool(_ends)
         text = record.getMessage()
-        log.info("watchdog: %s", text, exc_info=record.exc_info)
         # An emitter that is just being ended complains that it is.
+        log.log(logging.DEBUG if ended else logging.INFO, "watchdog: %s", text, exc_info=record.exc_info)
         for source in () if ended else tuple(_sources):
             if not source.closing:
                 source.sink.trouble("overflow" if "overflow" in text else "error")
@@ -323,3 +275,9 @@ def _inotify_descriptors() -> set[int]:
                 if os.readlink(f"/proc/self/fd/{name}") == "anon_inode:inotify":  # noqa: PTH115
                     found.add(int(name))
     return found
+
+
+def _serves_all(thread: threading.Thread) -> bool:
+    """Whether it is a thread of watchdog's that serves all watches of an observer. Others may have started
+    meanwhile: threads of the program, or emitters of another source, each of which serves one watch."""
+    return type(thread).__module__.startswith("watchdog.") and not isinstance(thread, EventEmitter)
