@@ -22,7 +22,7 @@ which sleeps. Directories with hidden names are watched, and the plan drops what
 Threading and failure: as `files.watch_source` says.
 """
 
-# ruff: noqa: PTH119, PTH208 - strings, because this runs once per event
+# ruff: noqa: PTH116, PTH119, PTH208 - strings, because this runs once per event
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class ObserverSource:
         self._lock = threading.Lock()
         self._news = _News()
         self._armed: dict[str, tuple[Watched, ObservedWatch]] = {}
-        with _making:
+        with _making, _threads_refused():
             descriptors, threads = _inotify_descriptors(), set(threading.enumerate())
             self._observer = observer_class()
             self._observer.start()
@@ -98,7 +98,7 @@ class ObserverSource:
     def arm(self, directories: Mapping[str, Watched]) -> frozenset[str]:
         with self._lock:
             news, self._news = self._news, _News()
-        self._check(news)
+        news.lost.update(self._unwatched(news.came))
         ended = {emitter.watch for emitter in self._observer.emitters if not emitter.is_alive()}
         gone = [
             path
@@ -147,14 +147,14 @@ class ObserverSource:
 
     def _watch(self, path: str, watched: Watched) -> bool:
         # watchdog says nothing of a directory that is closed to us.
-        if not os.access(path, os.R_OK):
+        if self.closing or not os.access(path, os.R_OK):
             return False
+        handler = _Handler(self, path)
         try:
-            watch = self._observer.schedule(
-                _Handler(self, path), path, recursive=watched.recursive, event_filter=ALLOWED
-            )
-        except RuntimeError as error:  # Python's word for a thread that the system refuses
-            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
+            with _threads_refused():
+                watch = self._observer.schedule(
+                    handler, path, recursive=watched.recursive, event_filter=ALLOWED
+                )
         except OSError as error:
             if error.errno in _NOT_WATCHABLE:
                 return False
@@ -163,44 +163,41 @@ class ObserverSource:
         return True
 
     def _let_go(self, path: str) -> None:
-        _watched, watch = self._armed.pop(path)
+        armed = self._armed.pop(path, None)
+        if armed is None:  # `close`, from another thread, was quicker
+            return
         try:
             with _ending():
-                self._observer.unschedule(watch)
+                self._observer.unschedule(armed[1])
         except Exception:  # watchdog's account of a moved directory may be wrong: then start over
             log.info("the watch of a folder could not be ended", exc_info=True)
             if not self.closing:
                 self.sink.trouble("error")
 
-    def _check(self, news: _News) -> None:
-        """Add to `lost` the roots below which a directory that came is not under watch; OSError if the system
-        refuses more watches."""
-        came = {path: root for path, root in news.came.items() if self._is_deep(root)}
+    def _unwatched(self, came: Mapping[str, str]) -> Iterator[str]:
+        """The roots below which a directory that came is not under watch."""
         inodes = self._watched_inodes() if came else set()
-        if not inodes:
-            return
         for path, root in came.items():
+            armed = self._armed.get(root)
+            if armed is None or not armed[0].recursive:
+                continue
             with contextlib.suppress(OSError):  # gone again
-                if os.lstat(path).st_ino not in inodes and os.access(path, os.R_OK):
-                    news.lost.add(root)
-        if news.lost:
-            self._ask_for_one_more()
+                # Some file systems list other numbers than they tell: then even the root seems unwatched.
+                known = os.stat(root).st_ino in inodes and os.lstat(path).st_ino not in inodes
+                if known and os.access(path, os.R_OK):
+                    yield root
 
     def _ask_for_one_more(self) -> None:
         """Raises OSError if the system refuses one more watch."""
         try:
-            place = tempfile.TemporaryDirectory(prefix="reverie-watch-")
+            place = tempfile.TemporaryDirectory(prefix="reverie-watch-", ignore_cleanup_errors=True)
         except OSError:  # a full disk says nothing about watches
             log.info("whether there are watches left cannot be found out", exc_info=True)
             return
-        with place as path:
+        with place as path, _threads_refused():
             watch = self._observer.schedule(events.FileSystemEventHandler(), path, event_filter=ALLOWED)
             with _ending():
                 self._observer.unschedule(watch)
-
-    def _is_deep(self, root: str) -> bool:
-        armed = self._armed.get(root)
-        return armed is not None and armed[0].recursive
 
     def _watched_inodes(self) -> set[int]:
         """The kernel's list of what is under watch; empty where it gives none."""
@@ -264,6 +261,15 @@ def _ending() -> Iterator[None]:
         yield
     finally:
         _ends.pop()
+
+
+@contextlib.contextmanager
+def _threads_refused() -> Iterator[None]:
+    """Each watch is a thread: one that the system refuses counts as a refused watch."""
+    try:
+        yield
+    except RuntimeError as error:  # what Python raises then
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
 
 
 def _inotify_descriptors() -> set[int]:

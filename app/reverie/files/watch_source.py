@@ -30,9 +30,6 @@ class Sink(Protocol):
     def trouble(self, reason: str) -> None:
         """Events were lost, or the source can no longer be trusted: make a new one and rescan."""
 
-    def refused(self, error: OSError) -> None:
-        """The system refuses more watches."""
-
 
 class EventSource(Protocol):
     """A set of watched directories."""

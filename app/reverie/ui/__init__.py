@@ -7,8 +7,3 @@ Threading: the GUI thread, on which no file is read or written; what blocks is a
 Modules that differ say so. Failure: what a person can mend stands where it was asked for, with its next step;
 anything else goes to `ui.crash`.
 """
-
-import builtins
-
-# Python's own, as long as nothing has loaded PySide; `ui.plain_imports` says what for.
-import_before_qt = builtins.__import__

@@ -36,7 +36,6 @@ class Ear:
     def __init__(self) -> None:
         self.heard: list[str] = []
         self.troubles: list[str] = []
-        self.refusals: list[OSError] = []
         self.root_changes = 0
         self.free = threading.Event()
         self.free.set()
@@ -52,9 +51,6 @@ class Ear:
 
     def trouble(self, reason: str) -> None:
         self.troubles.append(reason)
-
-    def refused(self, error: OSError) -> None:
-        self.refusals.append(error)
 
     def wait_for(self, *paths: Path) -> None:
         wait_until(lambda: {str(path) for path in paths} <= set(self.heard), f"{paths} in {self.heard[-20:]}")
